@@ -73,9 +73,9 @@ def main() -> None:
                 host_records.decode_hypervisors(cloud.lists['hypervisors'], 'planted'),
                 records.decode_flavors(cloud.lists['flavors'], 'planted'),
                 host_records.decode_registered_limits(cloud.lists['limits'], 'planted'),
-                host_records.decode_nodes(cloud.lists['nodes'], 'planted'),
+                host_records.decode_baremetal_nodes(cloud.lists['nodes'], 'planted'),
                 host_records.decode_bound_ports(cloud.lists['ports'], 'planted'),
-                host_records.decode_agents(cloud.lists['agents'], 'planted'),
+                host_records.decode_network_agents(cloud.lists['agents'], 'planted'),
                 host_records.count_segment_addresses(cloud.lists['subnets'], 'planted'),
             ),
         )

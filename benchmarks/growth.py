@@ -254,7 +254,7 @@ def compare_devices(n: int) -> Read:
     rows = [
         Device('gpu1', f'{i:04x}:81:00.1', '0000:81:00.0', *kinds, uuid(i), 'pci') for i in range(n)
     ]
-    specs = {'': device_spec.parse_entries('{"address": {"bus": "[0-9a-f]*"}}', 'spec')}
+    specs = {'': device_spec.parse_device_specs('{"address": {"bus": "[0-9a-f]*"}}', 'spec')}
     snapshot = tree(())
     return lambda: list(additions.build_additions(rows, specs, snapshot))
 
@@ -265,7 +265,7 @@ def compare_cells(n: int) -> Read:
     snapshot = tree(servers, n)
     host = HostFacts('gpu1', 'f', tuple(Domain(s, 'd', (), frozenset({0})) for s in servers))
     return lambda: (
-        list(assignments.assign_cells([host], snapshot)),
+        list(assignments.assign_numa_cells([host], snapshot)),
         list(assignments.assign_mediated_devices([host], snapshot, default='VCPU')),
     )
 

@@ -184,14 +184,14 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
         document_with(host_records.decode_registered_limits),
         [of_json({'registered_limits': [{'id': 'l', 'resource_name': 'class:VCPU'}]})],
     ),
-    'nodes': (document_with(host_records.decode_nodes), [of_json({'nodes': [NODE]})]),
+    'nodes': (document_with(host_records.decode_baremetal_nodes), [of_json({'nodes': [NODE]})]),
     'ports': (document_with(host_records.decode_bound_ports), [of_json({'ports': [PORT]})]),
     'devices': (
         text_with(devices.parse_devices),
         [separated(','), separated('\t'), XML.encode(), of_json([DEVICE])],
     ),
     'device spec': (
-        text_with(device_spec.parse_entries),
+        text_with(device_spec.parse_device_specs),
         [CONF.encode(), of_json({'vendor_id': '8086', 'address': '0000:81:00.0'})],
     ),
     'host facts': (

@@ -10,7 +10,7 @@ T = TypeVar('T')
 U = TypeVar('U')
 
 
-def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
+def call_in_parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
     """Call a function for each item in threads; return the results in order, or the first error.
 
     One worker is the calling thread itself. After an error no further call begins.

@@ -6,4 +6,4 @@ from placementclient.client.microversion import Microversion
 
 def show(client: Client) -> tuple[Microversion, Microversion]:
     """Return the lowest and the highest microversion of the service."""
-    return client.supported()
+    return client.read_version_range()

@@ -94,7 +94,7 @@ class Connection:
         self._version = version
         self.timings.clear()
         if version in self._clients:
-            self._clients[version] = self._clients[version].renewed()
+            self._clients[version] = self._clients[version].copy_without_history()
 
     def has_negotiated(self, version: str) -> bool:
         """Return whether the client of a microversion has negotiated it with the service."""

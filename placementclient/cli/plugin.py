@@ -240,7 +240,9 @@ def make_client(instance: SessionSettings) -> Client:
     list_timeout = endpoints.LIST_TIMEOUT
     return Client(
         session,
-        microversion.requested(str(settings.get('placement_api_version', DEFAULT_API_VERSION))),
+        microversion.parse_requested(
+            str(settings.get('placement_api_version', DEFAULT_API_VERSION))
+        ),
         endpoint_override=settings.get('placement_endpoint_override'),
         max_retries=_read_number(
             settings, 'placement_retries', parse_retries, endpoints.MAX_RETRIES

@@ -20,7 +20,7 @@ from placementclient.basis.printable import escape_text
 from placementclient.client import decoding, endpoints, errors, microversion, retries
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
-from placementclient.client.keystone import describe_caller, explain_wrong_scope, translated
+from placementclient.client.keystone import describe_caller, explain_wrong_scope, translate_failures
 from placementclient.client.microversion import Microversion
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Client:
         if session is not None:
             from placementclient.client import transport  # loads what requests need
 
-            session = transport.bounded(session, answer_limit)
+            session = transport.limit_session(session, answer_limit)
         self.session = session
         self.max_retries = max_retries
         self.timeout = timeout
@@ -115,7 +115,7 @@ class Client:
         self._supported: tuple[Microversion, Microversion] | None = None
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
 
-    def renewed(self) -> Client:
+    def copy_without_history(self) -> Client:
         """Return a client for the next command, with the same facts about the service."""
         client = copy.copy(self)
         client._requirements, client._changes, client.names = [], {}, {}
@@ -126,7 +126,7 @@ class Client:
     def microversion(self) -> Microversion:
         """The microversion in use, which a request negotiates, unless an answer has settled it."""
         if self._settled is None:
-            lowest, highest = self.supported()
+            lowest, highest = self.read_version_range()
             self._settle(microversion.negotiate(lowest, highest))
         assert self._settled is not None
         return self._settled
@@ -140,7 +140,7 @@ class Client:
         """The microversion in use, or the highest one before negotiation; sends no request."""
         return self._settled or microversion.HIGHEST
 
-    def supported(self) -> tuple[Microversion, Microversion]:
+    def read_version_range(self) -> tuple[Microversion, Microversion]:
         """The lowest and the highest microversion of the service."""
         if self._supported is not None:
             return self._supported
@@ -153,7 +153,7 @@ class Client:
 
     @property
     def url(self) -> str | None:
-        with translated(self.session):
+        with translate_failures(self.session):
             url: str | None = self.endpoint_override or self.session.get_endpoint(
                 **self.endpoint_filter
             )
@@ -231,7 +231,7 @@ class Client:
             if settled is not None:
                 raise self._unsupported(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
-            self._settle(microversion.negotiate(*self.supported()))
+            self._settle(microversion.negotiate(*self.read_version_range()))
             return self.send(
                 endpoint, answer=answer, query=query, body=body, version=version, **parts
             )
@@ -246,7 +246,7 @@ class Client:
 
     def _unsupported(self, version: Microversion, refusal: errors.NotAcceptable) -> PlacementError:
         try:
-            lowest, highest = self.supported()
+            lowest, highest = self.read_version_range()
         except PlacementError:
             return refusal
         return errors.UnsupportedVersion(
@@ -288,7 +288,7 @@ class Client:
             return retries.repeat_request(once, self.max_retries, self._warn_once)
         if self.session.auth is not None:
             # Authenticate first: after a later failure, the request may have reached the service.
-            with translated(self.session):
+            with translate_failures(self.session):
                 self.session.get_auth_headers()
 
         def write() -> Answer:
@@ -342,7 +342,7 @@ class Client:
         version: Microversion | None,
     ) -> requests.Response:
         self._thread.request_id = ''
-        with translated(self.session):
+        with translate_failures(self.session):
             response: requests.Response = self.session.request(
                 path,
                 endpoint.method,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def translated(session: Session | None = None) -> Iterator[None]:
+def translate_failures(session: Session | None = None) -> Iterator[None]:
     """Turn keystoneauth's exceptions in this block into errors of this package.
 
     The request must not raise for what the service itself answers (``raise_exc=False``).

@@ -45,7 +45,7 @@ TYPED = Microversion(1, 38)
 CHOICES = (NEGOTIATE, *(f'1.{minor}' for minor in range(HIGHEST.minor + 1)))
 
 
-def requested(text: str) -> Microversion | None:
+def parse_requested(text: str) -> Microversion | None:
     """Return the version that the operator gave, or ``None`` to negotiate it."""
     if text == NEGOTIATE:
         return None

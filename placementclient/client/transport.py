@@ -42,7 +42,7 @@ _LONGEST = 200
 CONNECTIONS = 1000
 
 
-def bounded(session: Session, answer_limit: int) -> Session:
+def limit_session(session: Session, answer_limit: int) -> Session:
     """Return a copy of a session, with its connections and token, whose requests have the limits.
 
     A session that has them is returned as it is.

@@ -211,7 +211,7 @@ class _Transport(HTTPAdapter):
 
 def is_running() -> bool:
     """Return whether this process runs a service: it can run only one."""
-    taken: bool = _module().is_taken()
+    taken: bool = _module().is_running()
     return taken
 
 

@@ -48,7 +48,7 @@ _OF_PLACEMENT, _OF_NOVA_API = 'resource_providers', 'cell_mappings'
 _READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 
 
-def is_taken() -> bool:
+def is_running() -> bool:
     """Return whether this process has a running server; it can have only one."""
     is_started: bool = db_api.placement_context_manager.is_started
     return is_started
@@ -288,12 +288,12 @@ class Service:
         """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`."""
         self._turn.writes = False
         with translate_errors():
-            return tables.snapshot(self._engine, roots, types=types)
+            return tables.read_snapshot(self._engine, roots, types=types)
 
     def providers(self, roots: Collection[str]) -> list[Provider]:
         self._turn.writes = False
         with translate_errors():
-            return tables.providers(self._engine, roots)
+            return tables.read_providers(self._engine, roots)
 
     def close(self) -> None:
         """Close the database and reset the server's modules."""

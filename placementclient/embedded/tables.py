@@ -30,7 +30,7 @@ T = TypeVar('T')
 R = TypeVar('R', bound=tuple[object, ...])
 
 
-def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> Snapshot:
+def read_snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> Snapshot:
     """Return the content of the tables of a database at one moment.
 
     :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
@@ -41,7 +41,7 @@ def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> S
         return _TableReader(connection, roots, types).snapshot()
 
 
-def providers(engine: Engine, roots: Collection[str]) -> list[Provider]:
+def read_providers(engine: Engine, roots: Collection[str]) -> list[Provider]:
     """Return the providers of some trees, by the UUIDs of their roots."""
     with _open_transaction(engine) as connection:
         return list(_TableReader(connection, roots, False).providers().values())
@@ -68,7 +68,7 @@ class _TableReader:
         self._root_ids: list[int] | None = None
 
     def snapshot(self) -> Snapshot:
-        providers = self.providers()
+        read_providers = self.providers()
         classes, traits = self._read_names(models.ResourceClass), self._read_names(models.Trait)
         inventories = self._read_inventories(classes)
         traits_of = self._read_sets(models.ResourceProviderTrait, 'trait_id', traits)
@@ -88,9 +88,11 @@ class _TableReader:
                     # Usages are those of inventories.
                     {name: used.get(id, {}).get(name, 0) for name in inventories.get(id, ())},
                 )
-                for id, provider in providers.items()
+                for id, provider in read_providers.items()
             ],
-            self._read_consumers(allocated, {provider.uuid for provider in providers.values()}),
+            self._read_consumers(
+                allocated, {provider.uuid for provider in read_providers.values()}
+            ),
         )
 
     def providers(self) -> dict[int, Provider]:
@@ -174,7 +176,7 @@ class _TableReader:
         return self._limit_to_trees(select(models.Allocation.consumer_id), models.Allocation)
 
     def _read_consumers(
-        self, allocated: Mapping[int, dict[str, dict[str, int]]], providers: Container[str]
+        self, allocated: Mapping[int, dict[str, dict[str, int]]], read_providers: Container[str]
     ) -> Iterator[Consumer]:
         """Yield the consumers with allocations on the providers, with all their allocations."""
         consumer, project, user = models.Consumer, models.Project, models.User
@@ -189,7 +191,7 @@ class _TableReader:
             query = query.where(consumer.uuid.in_(self._select_consumers()))
         for id, uuid, project_id, user_id, generation, type_ in self._fetch_rows(query):
             allocations = allocated.get(id, {})
-            if any(provider in providers for provider in allocations):
+            if any(provider in read_providers for provider in allocations):
                 yield Consumer(
                     uuid,
                     allocations,

@@ -60,7 +60,7 @@ def detect_kind(content: bytes) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSource:
+class FileContent:
     """The content of a file that should be of a kind, such as ``snapshot``."""
 
     path: str
@@ -70,7 +70,7 @@ class FileSource:
     def check_kind(self, *versions: int) -> None:
         """Raise an error if the file has the wrong kind or version."""
         try:
-            value = self.decoded(_ENVELOPE)
+            value = self.decode(_ENVELOPE)
         except errors.BadFile:
             if self.content.lstrip().startswith((b'{', b'[')) or not self.content:
                 raise
@@ -95,7 +95,7 @@ class FileSource:
             # The decoder refuses invalid JSON, with its line.
             return
 
-    def decoded(
+    def decode(
         self, decoder: msgspec.json.Decoder[T], item: msgspec.Raw | None = None, name: str = ''
     ) -> T:
         """Return the file, or one item of it, as a typed value.

@@ -21,7 +21,7 @@ from placementclient.basis import errors
 from placementclient.basis.printable import escape_text
 from placementclient.basis.wording import describe_unsteady, listed
 from placementclient.files import cursors, snapshots, system
-from placementclient.files.decoding import FileSource, detect_kind
+from placementclient.files.decoding import FileContent, detect_kind
 from placementclient.files.documents import json_text, yaml_text
 from placementclient.model.snapshots import Snapshot
 
@@ -36,7 +36,7 @@ _PRIVATE = 0o600
 _GZIP = b'\x1f\x8b'
 _CHUNK = 1 << 20
 #: How many bytes a file may have: of this program, of others with many consumers, and of people.
-WRITTEN, LISTED, TYPED = system.WRITTEN, 1 << 28, 1 << 25
+WRITTEN_LIMIT, LISTED_LIMIT, TYPED_LIMIT = system.WRITTEN_LIMIT, 1 << 28, 1 << 25
 #: How many times smaller a file may be when it is compressed: of 10,000 equal hosts it is 54 times,
 #: of nothing but spaces 1,000 times. The limit is not for small files.
 _MOST_PACKED, _SMALL = 300, 1 << 26
@@ -54,7 +54,7 @@ _PRINTED = {
 _ROW = re.compile('[0-9a-fA-F-]{32,36} ')
 
 
-def read_text(path: str, most: int = TYPED) -> str:
+def read_text(path: str, most: int = TYPED_LIMIT) -> str:
     """Return the text of a UTF-8 file, which may be compressed with gzip, up to a size in bytes."""
     return decode_text(read_bytes(path, most), path)
 
@@ -92,12 +92,12 @@ def write_document(path: str, document: object) -> None:
 
 def read_document(path: str) -> Any:
     """Return a document of JSON or YAML, as OpenStackClient and the APIs print lists."""
-    content = read_bytes(path, TYPED)
-    text, source = decode_text(content, path), FileSource(path, content, 'document')
+    content = read_bytes(path, TYPED_LIMIT)
+    text, source = decode_text(content, path), FileContent(path, content, 'document')
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
-        value = source.decoded(_JSON)
+        value = source.decode(_JSON)
         source.check_keys()
     except errors.BadFile:
         if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
@@ -117,7 +117,7 @@ def read_document(path: str) -> Any:
 
 def read_snapshot(path: str) -> Snapshot:
     """Return the snapshot of a file; warn about missing usages and about unsteady trees."""
-    snapshot = snapshots.decode(read_bytes(path, WRITTEN), path)
+    snapshot = snapshots.decode(read_bytes(path, WRITTEN_LIMIT), path)
     if snapshot.unsteady:
         LOG.warning(f'{path}: {describe_unsteady(snapshot.unsteady_names())}')
     if names := [state.name for state in snapshot.without_usages()]:

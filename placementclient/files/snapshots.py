@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from placementclient.basis.strict_json import Integer
-from placementclient.files.decoding import FileSource
+from placementclient.files.decoding import FileContent
 from placementclient.files.encoding import encode_json, encode_member, open_object, separate_lines
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
@@ -106,7 +106,7 @@ def encode(snapshot: Snapshot) -> Iterator[bytes]:
 
 def decode(content: bytes, path: str) -> Snapshot:
     """Decode the output of :func:`encode`, or any other JSON of the same content."""
-    source = FileSource(path, content, 'snapshot')
+    source = FileContent(path, content, 'snapshot')
     source.check_kind(*_KNOWN)
     source.check_keys()
     try:
@@ -124,20 +124,20 @@ def decode(content: bytes, path: str) -> Snapshot:
     return Snapshot(states, consumers, document.origin, document.unsteady)
 
 
-def _decode_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
+def _decode_pieces(source: FileContent) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
     """Decode each provider and consumer on its own, to raise an error with the line."""
-    document = source.decoded(_SKELETON)
+    document = source.decode(_SKELETON)
     return SnapshotDocument(
         document.format,
         document.version,
         document.origin,
         document.unsteady,
         providers=[
-            source.decoded(_PROVIDER, item, f'providers[{index}]')
+            source.decode(_PROVIDER, item, f'providers[{index}]')
             for index, item in enumerate(document.providers)
         ],
         consumers={
-            uuid: source.decoded(_CONSUMER, item, f'consumers.{uuid}')
+            uuid: source.decode(_CONSUMER, item, f'consumers.{uuid}')
             for uuid, item in document.consumers.items()
         },
     )

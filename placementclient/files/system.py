@@ -16,7 +16,7 @@ from placementclient.basis import errors
 #: Why a file is refused that another user may have put there.
 PLANTED = 'is a symbolic link, in a folder where others may write'
 #: The number of bytes that a file of this program may have: 1 GiB.
-WRITTEN = 1 << 30
+WRITTEN_LIMIT = 1 << 30
 
 
 @contextlib.contextmanager
@@ -47,7 +47,7 @@ def open_private(path: str, flags: int) -> int:
     """Open a file that the user has not named, such as a journal; a FIFO does not block it.
 
     :raises errors.BadFile: if it is no regular file, belongs to another user than root and the
-        effective one, is writable for others, or has more than :data:`WRITTEN` bytes
+        effective one, is writable for others, or has more than :data:`WRITTEN_LIMIT` bytes
     """
     descriptor = open_named(path, flags | os.O_NONBLOCK)
     status = os.fstat(descriptor)
@@ -57,8 +57,8 @@ def open_private(path: str, flags: int) -> int:
         reason = f'belongs to another user (UID {status.st_uid}): move it away, or run as that user'
     elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         reason = 'others may write to it: if its content is yours, run chmod 600 on it'
-    elif status.st_size > WRITTEN:
-        reason = make_size_error(path, WRITTEN).reason
+    elif status.st_size > WRITTEN_LIMIT:
+        reason = make_size_error(path, WRITTEN_LIMIT).reason
     else:
         return descriptor
     os.close(descriptor)
@@ -68,7 +68,7 @@ def open_private(path: str, flags: int) -> int:
 def read_private(path: str) -> bytes:
     """Return the content of a file, opened with :func:`open_private`."""
     with explain_errors(path), open(open_private(path, os.O_RDONLY), 'rb') as stream:
-        return stream.read(WRITTEN)
+        return stream.read(WRITTEN_LIMIT)
 
 
 def make_size_error(path: str, most: int) -> errors.BadFile:

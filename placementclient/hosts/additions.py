@@ -12,7 +12,7 @@ from typing import NotRequired, TypedDict
 
 from placementclient.basis.wording import counted
 from placementclient.hosts.assignments import make_contradiction
-from placementclient.hosts.device_spec import DeviceSpec, find_entry, find_physical_functions
+from placementclient.hosts.device_spec import DeviceSpec, find_device_spec, find_physical_functions
 from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
 from placementclient.model.findings import Finding
 from placementclient.model.nova import ONE_TIME_USE, OWNER_NOVA
@@ -87,7 +87,7 @@ def _build_host_additions(
     providers: dict[str, _NewProvider] = {}
     unmanaged: list[Finding] = []
     for device in devices:
-        spec = find_entry(specs, device, physical)
+        spec = find_device_spec(specs, device, physical)
         if spec is None:
             if device.instance_uuid:
                 unmanaged.append(_make_unmanaged_finding(device))
@@ -132,31 +132,31 @@ def _make_unmanaged_finding(device: Device) -> Finding:
 def _add_device(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
     is_function = device.type in (VF, VDPA)
     if is_function and not device.parent:
-        raise device.error('a virtual function without parent_addr: its provider is not known')
+        raise device.make_error('a virtual function without parent_addr: its provider is not known')
     provider = providers.setdefault(
         device.parent if is_function else device.address, _NewProvider()
     )
     others = provider.devices
     if others and (not is_function or others[0].type not in (VF, VDPA)):
-        raise device.error(f'is listed together with {others[0].address}, which depends on it')
+        raise device.make_error(f'is listed together with {others[0].address}, which depends on it')
     tag = spec.tags.get('resource_class', '')
     name, traits = (
         pci.make_class_name(tag, device.vendor_id, device.product_id),
         _traits_of_entry(spec),
     )
     if others and name != provider.resource_class:
-        raise device.error(f'is {name}, and {others[0].address} is {provider.resource_class}')
+        raise device.make_error(f'is {name}, and {others[0].address} is {provider.resource_class}')
     if others and traits != provider.traits:
-        raise device.error(f'has other traits than {others[0].address}')
+        raise device.make_error(f'has other traits than {others[0].address}')
     if 'one_time_use' in spec.tags and is_function:
-        raise device.error('one_time_use is only for devices of type-PCI and type-PF')
+        raise device.make_error('one_time_use is only for devices of type-PCI and type-PF')
     others.append(device)
-    provider.is_one_time = spec.is_true('one_time_use')
+    provider.is_one_time = spec.has_true_tag('one_time_use')
     provider.resource_class, provider.traits = name, traits
 
 
 def _traits_of_entry(spec: DeviceSpec) -> frozenset[str]:
-    migratable = {MIGRATABLE} if spec.is_true('live_migratable') else set()
+    migratable = {MIGRATABLE} if spec.has_true_tag('live_migratable') else set()
     return pci.parse_traits(spec.tags.get('traits', '')) | migratable | {MANAGED}
 
 

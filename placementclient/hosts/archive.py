@@ -93,7 +93,7 @@ def read_host(path: str) -> HostFacts:
         elif name == _COUNT:
             counted = _parse_count(content, whole)
         elif name == 'capabilities.xml':
-            cells = libvirt.parse_cells(content, whole)
+            cells = libvirt.parse_numa_cells(content, whole)
         elif name == 'mdev_types':
             parents = libvirt.parse_mdev_parents(content, whole)
         elif folder == 'domains' and file.endswith('.xml'):

@@ -71,7 +71,7 @@ def assign_mediated_devices(
     yield from _find_duplicate_servers(hosts)
 
 
-def assign_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
+def assign_numa_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
     """Yield an assignment of each server to the NUMA cell that its memory is bound to.
 
     :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
@@ -189,7 +189,7 @@ def _explain_unknown_device(facts: HostFacts, domain: Domain, mdev: str) -> str:
         return f'{several}; it {attached}'
     if len(types) > 1:
         return f'has several types: {", ".join(types)}; it {attached}'
-    if any(device.is_active for device in devices) or facts.has_parent(parents[0]):
+    if any(device.is_active for device in devices) or facts.may_have_device(parents[0]):
         return ''
     has = f'a device that {facts.hostname} does not have now'
     return f'{attached}, and is only defined, on {parents[0]}, {has}'

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from placementclient.basis import errors, strict_json
 from placementclient.hosts.devices import PF, Device
 from placementclient.nova import configuration
-from placementclient.nova.wishes import is_true
+from placementclient.nova.features import is_true
 
 #: The section and the name of the option, and its deprecated ones.
 OPTIONS = (
@@ -66,7 +66,7 @@ class DeviceSpec:
             for address in addresses
         )
 
-    def is_true(self, tag: str) -> bool:
+    def has_true_tag(self, tag: str) -> bool:
         return is_true(self.tags.get(tag, ''))
 
 
@@ -81,14 +81,14 @@ def find_physical_functions(devices: Sequence[Device]) -> set[Address]:
     return listed | {split_address(device.parent) for device in devices if device.parent}
 
 
-def find_entry(
+def find_device_spec(
     specs: Sequence[DeviceSpec], device: Device, physical: Collection[Address]
 ) -> DeviceSpec | None:
     """Return the first entry that matches a device."""
     return next((spec for spec in specs if spec.matches(device, physical)), None)
 
 
-def parse_entries(text: str, path: str) -> list[DeviceSpec]:
+def parse_device_specs(text: str, path: str) -> list[DeviceSpec]:
     """Read the entries of a ``nova.conf``, or of a file of JSON objects.
 
     :raises errors.BadFile: for what Nova refuses, and for ``devname``, whose address only the
@@ -111,7 +111,7 @@ def _find_options(text: str, path: str) -> Iterator[tuple[str, int]]:
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
         yield from _split_json_values(text, path)
         return
-    for option in configuration.find_values(text, path, OPTIONS):
+    for option in configuration.find_options(text, path, OPTIONS):
         if option.value:
             yield option.value, option.line
 

@@ -53,7 +53,7 @@ class Device:
     path: str
     line: int | None = None
 
-    def error(self, reason: str) -> errors.BadFile:
+    def make_error(self, reason: str) -> errors.BadFile:
         return errors.BadFile(self.path, f'{self.host} {self.address}: {reason}', self.line)
 
 
@@ -79,7 +79,7 @@ def parse_devices(text: str, path: str) -> list[Device]:
             continue  # Nova keeps deleted rows, with their ID in this column
         device = _parse_record(record, path, line)
         if (device.host, device.address) in devices:
-            raise device.error('appears twice')
+            raise device.make_error('appears twice')
         devices[device.host, device.address] = device
     return list(devices.values())
 

@@ -15,7 +15,7 @@ import msgspec
 from placementclient.basis import errors, strict_json
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
-from placementclient.nova.cpus import parse_cpu_bits
+from placementclient.nova.cpus import parse_number_bits
 
 #: Before libvirt 7.3 only the name has the UUID; from 7.7 on the parent's address follows it.
 _NAME = re.compile(r'mdev_([0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12})(?:_.*)?')
@@ -78,7 +78,7 @@ class HostFacts:
     cells: Mapping[int, int] = field(default_factory=dict)
     parents: frozenset[str] | None = None
 
-    def has_parent(self, name: str) -> bool:
+    def may_have_device(self, name: str) -> bool:
         """Return False only if the host is known to lack this device."""
         return self.parents is None or name in self.parents
 
@@ -166,7 +166,7 @@ def parse_mdev_parents(content: bytes, path: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def parse_cells(content: bytes, path: str) -> dict[int, int]:
+def parse_numa_cells(content: bytes, path: str) -> dict[int, int]:
     """Return the NUMA cell of each CPU from the output of ``virsh capabilities``."""
     root = _parse_root(content, path, 'capabilities')
     try:
@@ -186,7 +186,7 @@ def _parse_number_sets(elements: Iterable[Element], name: str, path: str) -> fro
     for element in elements:
         text = element.get(name, '')
         try:
-            every |= parse_cpu_bits(text, _MOST)
+            every |= parse_number_bits(text, _MOST)
         except ValueError:
             raise errors.BadFile(path, f'{text[:80]!r} is no set of numbers') from None
     return frozenset(number for number in range(every.bit_length()) if every >> number & 1)

@@ -9,7 +9,7 @@ from placementclient.model.consumers import Consumer, Resources, sum_parts
 from placementclient.model.servers import Flavor, Server
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import find_devices, sum_resources
+from placementclient.nova.server_request import find_device_requests, sum_resources
 
 #: The classes that each server is compared in; other ones only where its flavor has them.
 _USUAL = frozenset({'VCPU', 'MEMORY_MB', 'DISK_GB'})
@@ -48,7 +48,7 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
     if host is None:
         raise UnknownAmounts(f'there is no resource provider {server.node}')
     requested = _sum_requested(server)
-    if chosen := sorted(wrong.keys() & set(find_devices(_require_flavor(server)))):
+    if chosen := sorted(wrong.keys() & set(find_device_requests(_require_flavor(server)))):
         raise UnknownAmounts(f'which devices it has: {", ".join(chosen)}')
     allocations = {uuid: dict(amounts) for uuid, amounts in consumer.allocations.items()}
     for name, (_, amount) in wrong.items():

@@ -15,7 +15,7 @@ from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import Server
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import find_devices, sum_resources
+from placementclient.nova.server_request import find_device_requests, sum_resources
 from placementclient.placing.providers import is_sharing
 
 #: Why nothing is written.
@@ -183,7 +183,7 @@ def _judge_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
     if not flavor:
         return unknown('its flavor with extra specs is not known')
     try:
-        chosen = find_devices(flavor)
+        chosen = find_device_requests(flavor)
     except Refusal as refusal:
         return unknown(f'Nova refuses its flavor: {refusal}')
     if chosen:

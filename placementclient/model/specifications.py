@@ -254,8 +254,8 @@ class SpecIndex:
         # An entry for the target of a move belongs to the tree of the move.
         targets = {move.target for move in spec.moves}
         for index, entry in enumerate(self._entries):
-            has_parent = entry.parent is not None and not has_placeholder(entry.parent)
-            is_named = has_parent or entry.name in targets or entry.whole
+            may_have_device = entry.parent is not None and not has_placeholder(entry.parent)
+            is_named = may_have_device or entry.name in targets or entry.whole
             if has_placeholder(entry.name) or not is_named:
                 self._open_entries.append(index)
                 continue

@@ -7,7 +7,7 @@ from placementclient.model.providers import is_uuid
 _COLUMNS = 3
 
 
-def parse_cells(text: str, path: str) -> dict[str, str]:
+def parse_host_cells(text: str, path: str) -> dict[str, str]:
     """Return the name of the cell of each host; of cells without a name of their own the UUID.
 
     :raises errors.BadFile: if the text is no such table, or has a host twice

@@ -16,7 +16,7 @@ T = TypeVar('T')
 def read_compute_services(client: Client) -> list[ComputeService]:
     """Return all nova-compute services, up or down.
 
-    :raises NoCompute: if Nova does not list them within a few seconds
+    :raises ServiceError: if Nova does not list them within a few seconds
     """
     return _read_list(client, service.compute_services, host_records.decode_compute_services)
 
@@ -24,7 +24,7 @@ def read_compute_services(client: Client) -> list[ComputeService]:
 def read_compute_nodes(client: Client) -> list[Hypervisor]:
     """Return all compute nodes of Nova's database.
 
-    :raises NoCompute: if Nova does not list them within a few seconds
+    :raises ServiceError: if Nova does not list them within a few seconds
     """
     return _read_list(client, service.hypervisors, host_records.decode_hypervisors)
 

@@ -21,7 +21,7 @@ class ConfigOption(NamedTuple):
     line: int
 
 
-def find_values(text: str, path: str, names: Sequence[tuple[str, str]]) -> list[ConfigOption]:
+def find_options(text: str, path: str, names: Sequence[tuple[str, str]]) -> list[ConfigOption]:
     """Return all values of an option that may be repeated.
 
     :param names: its section and name, and then its deprecated ones; the values of the last name

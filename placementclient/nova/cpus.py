@@ -4,8 +4,8 @@
 import re
 from typing import NamedTuple
 
+from placementclient.nova.features import Features, is_true
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.wishes import Wishes, is_true
 
 #: More CPUs than any server has: a mask beyond them is refused, not counted.
 _MOST = 100_000
@@ -26,62 +26,64 @@ class Cpus(NamedTuple):
     dedicated: int
 
 
-def read_cpus(wishes: Wishes) -> Cpus:
+def read_cpus(features: Features) -> Cpus:
     """Return the CPUs that the flavor and the image require.
 
     :raises Refusal: if they contradict each other
     """
-    policy, thread_policy = _choose_policy(wishes), _choose_thread_policy(wishes)
-    emulator = wishes.check_value(
-        'emulator_threads_policy', wishes.read_values('emulator_threads_policy')[0]
+    policy, thread_policy = _choose_policy(features), _choose_thread_policy(features)
+    emulator = features.check_value(
+        'emulator_threads_policy', features.read_values('emulator_threads_policy')[0]
     )
-    realtime, dedicated = _read_realtime_mask(wishes, emulator), _read_dedicated_mask(wishes)
-    _check_combinations(wishes, policy, thread_policy, emulator, realtime, dedicated)
-    count = wishes.flavor.vcpus if policy == 'dedicated' else len(dedicated or realtime or ())
-    return Cpus(policy, thread_policy, wishes.flavor.vcpus - count, count + (emulator == 'isolate'))
+    realtime, dedicated = _read_realtime_mask(features, emulator), _read_dedicated_mask(features)
+    _check_combinations(features, policy, thread_policy, emulator, realtime, dedicated)
+    count = features.flavor.vcpus if policy == 'dedicated' else len(dedicated or realtime or ())
+    return Cpus(
+        policy, thread_policy, features.flavor.vcpus - count, count + (emulator == 'isolate')
+    )
 
 
-def _choose_policy(wishes: Wishes) -> str | None:
+def _choose_policy(features: Features) -> str | None:
     """Return the CPU policy of flavor and image: ``get_cpu_policy_constraint`` of Nova."""
     flavor, image = (
-        wishes.check_value('cpu_policy', value) for value in wishes.read_values('cpu_policy')
+        features.check_value('cpu_policy', value) for value in features.read_values('cpu_policy')
     )
     stricter = {'mixed': ('dedicated',), 'shared': ('dedicated', 'mixed')}
     if image in stricter.get(flavor or '', ()):
-        raise wishes.make_conflict('cpu_policy')
+        raise features.make_conflict('cpu_policy')
     return flavor or image
 
 
-def _choose_thread_policy(wishes: Wishes) -> str | None:
+def _choose_thread_policy(features: Features) -> str | None:
     """Return the CPU thread policy: ``get_cpu_thread_policy_constraint`` of Nova."""
     key = 'cpu_thread_policy'
-    flavor, image = (wishes.check_value(key, value) for value in wishes.read_values(key))
+    flavor, image = (features.check_value(key, value) for value in features.read_values(key))
     if flavor in (None, 'prefer'):
         return flavor or image
     if image and image != flavor:
-        raise wishes.make_conflict(key)
+        raise features.make_conflict(key)
     return flavor
 
 
-def _read_realtime_mask(wishes: Wishes, emulator: str | None) -> set[int] | None:
+def _read_realtime_mask(features: Features, emulator: str | None) -> set[int] | None:
     """Return the numbers of the realtime CPUs: ``get_realtime_cpu_constraint`` of Nova."""
-    if not is_true(wishes.specs.get('hw:cpu_realtime', '')):
+    if not is_true(features.specs.get('hw:cpu_realtime', '')):
         return None
-    flavor, image = wishes.read_values('cpu_realtime_mask')
-    every = set(range(wishes.flavor.vcpus))
+    flavor, image = features.read_values('cpu_realtime_mask')
+    every = set(range(features.flavor.vcpus))
     mask = image or flavor
     cpus = _parse_mask(mask, len(every)) if mask else every
-    may_be_all = emulator or not (mask or wishes.has_image)
+    may_be_all = emulator or not (mask or features.has_image)
     if not cpus or not cpus <= every or (cpus == every and not may_be_all):
         raise Refusal(f'the mask of realtime CPUs is {mask!r}, of {len(every)} CPUs')
     return cpus
 
 
-def _read_dedicated_mask(wishes: Wishes) -> set[int] | None:
+def _read_dedicated_mask(features: Features) -> set[int] | None:
     """Return the numbers of the dedicated CPUs: ``get_dedicated_cpu_constraint`` of Nova."""
-    if not (mask := wishes.specs.get('hw:cpu_dedicated_mask')):
+    if not (mask := features.specs.get('hw:cpu_dedicated_mask')):
         return None
-    count = wishes.flavor.vcpus
+    count = features.flavor.vcpus
     cpus = _parse_mask(mask, count)
     if not cpus or not cpus < set(range(count)):
         raise Refusal(f'hw:cpu_dedicated_mask is {mask!r}, of {count} CPUs')
@@ -92,13 +94,13 @@ def _parse_mask(mask: str, count: int) -> set[int]:
     """Return the CPUs of a mask such as ``'1-4,^3,6'``; of ``'^3'`` all others."""
     rules = f'0-{count - 1},{mask}' if mask.strip().startswith('^') else mask
     try:
-        bits = parse_cpu_bits(rules, _MOST)
+        bits = parse_number_bits(rules, _MOST)
     except ValueError:
         raise Refusal(f'{mask!r} is no set of CPUs') from None
     return {cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1}
 
 
-def parse_cpu_bits(rules: str, most: int) -> int:
+def parse_number_bits(rules: str, most: int) -> int:
     """Return the numbers of a set such as ``'1-4,^3,6'`` as bits.
 
     :raises ValueError: if it is none, or a number reaches the most
@@ -118,7 +120,7 @@ def parse_cpu_bits(rules: str, most: int) -> int:
 
 
 def _check_combinations(
-    wishes: Wishes,
+    features: Features,
     policy: str | None,
     thread_policy: str | None,
     emulator: str | None,
@@ -126,15 +128,15 @@ def _check_combinations(
     dedicated: set[int] | None,
 ) -> None:
     """Refuse CPU policies and masks that contradict: ``numa_get_constraints`` of Nova."""
-    policy = _find_explicit_policy(wishes, policy, emulator)
-    trait = _find_hyperthreading_trait(wishes)
+    policy = _find_explicit_policy(features, policy, emulator)
+    trait = _find_hyperthreading_trait(features)
     if thread_policy and trait:
         raise Refusal('hw:cpu_thread_policy cannot be combined with trait:HW_CPU_HYPERTHREADING')
     if trait in ('forbidden', 'required'):
         thread_policy = trait
     has_threads = bool(thread_policy or emulator == 'isolate' or realtime)
     # An image that is not known may say more.
-    is_shared = policy == 'shared' or (policy is None and wishes.has_image)
+    is_shared = policy == 'shared' or (policy is None and features.has_image)
     if is_shared and (has_threads or dedicated):
         raise Refusal(
             'policies of threads, masks of dedicated CPUs and realtime need '
@@ -148,22 +150,24 @@ def _check_combinations(
         )
 
 
-def _find_explicit_policy(wishes: Wishes, policy: str | None, emulator: str | None) -> str | None:
+def _find_explicit_policy(
+    features: Features, policy: str | None, emulator: str | None
+) -> str | None:
     """Return the policy that resources of the flavor stand for; else the given one."""
-    shared, pinned = (_sum_amounts(wishes, name) for name in ('VCPU', 'PCPU'))
+    shared, pinned = (_sum_amounts(features, name) for name in ('VCPU', 'PCPU'))
     if policy and (shared or pinned):
         raise Refusal('hw:cpu_policy cannot be combined with resources:VCPU or resources:PCPU')
     if shared and pinned:
         raise Refusal('resources:VCPU cannot be combined with resources:PCPU')
-    if pinned and wishes.flavor.vcpus + (emulator == 'isolate') != pinned:
-        raise Refusal(f'resources:PCPU is {pinned}, of {wishes.flavor.vcpus} CPUs')
+    if pinned and features.flavor.vcpus + (emulator == 'isolate') != pinned:
+        raise Refusal(f'resources:PCPU is {pinned}, of {features.flavor.vcpus} CPUs')
     return 'dedicated' if pinned else 'shared' if shared else policy
 
 
-def _sum_amounts(wishes: Wishes, name: str) -> int:
+def _sum_amounts(features: Features, name: str) -> int:
     """Return the amount of a class in all extra specs: ``_get_vcpu_pcpu_resources`` of Nova."""
     amount = 0
-    for key, value in wishes.specs.items():
+    for key, value in features.specs.items():
         if re.match(f'resources([1-9][0-9]*)?:{name}', key):
             try:
                 amount += int(value)
@@ -172,10 +176,10 @@ def _sum_amounts(wishes: Wishes, name: str) -> int:
     return amount
 
 
-def _find_hyperthreading_trait(wishes: Wishes) -> str | None:
+def _find_hyperthreading_trait(features: Features) -> str | None:
     """Return ``required`` or ``forbidden`` for HW_CPU_HYPERTHREADING; ``None`` without it."""
-    for key, value in wishes.specs.items():
+    for key, value in features.specs.items():
         if re.match('trait([1-9][0-9]*)?:HW_CPU_HYPERTHREADING', key):
             return value
-    is_required = wishes.properties.get('trait:HW_CPU_HYPERTHREADING') == 'required'
+    is_required = features.properties.get('trait:HW_CPU_HYPERTHREADING') == 'required'
     return 'required' if is_required else None

@@ -10,9 +10,9 @@ import os_resource_classes
 from placementclient.model.nova import DISABLED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.nova import cpus
+from placementclient.nova.features import Features
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
-from placementclient.nova.wishes import Wishes
 
 #: An extra spec that asks Placement for something: its kind, the suffix of its group, the name.
 EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
@@ -58,8 +58,8 @@ class Draft:
     def __init__(self, server: ServerRequest, settings: Settings, sources: Sources) -> None:
         self.server, self.settings, self.sources = server, settings, sources
         self.flavor, self.specs = server.flavor, server.flavor.extra_specs
-        self.wishes = Wishes(server.flavor, server.image)
-        self.cpus = cpus.read_cpus(self.wishes)
+        self.features = Features(server.flavor, server.image)
+        self.cpus = cpus.read_cpus(self.features)
         self.common = OpenGroup()
         self.groups = {'': self.common}
         self.flavor_groups = 0
@@ -133,7 +133,7 @@ def is_class_name(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class TraitRule:
     """A rule: a value of the flavor or the image requires a trait, by the value."""
 
     key: str
@@ -142,6 +142,6 @@ class Feature:
     is_of_root: bool = False
 
     def __call__(self, draft: Draft) -> None:
-        value = draft.wishes.choose_value(self.key, self.prefix)
+        value = draft.features.choose_value(self.key, self.prefix)
         if trait := self.traits.get(value or ''):
             (draft.root_required if self.is_of_root else draft.common.required).add(trait)

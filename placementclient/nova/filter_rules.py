@@ -11,7 +11,7 @@ from collections.abc import Callable
 import os_traits
 
 from placementclient.model.nova import OWNER_NOVA
-from placementclient.nova.drafts import Draft, Feature, Rule
+from placementclient.nova.drafts import Draft, Rule, TraitRule
 from placementclient.nova.server_parts import Refusal
 
 #: Hints with which Nova takes all candidates.
@@ -111,7 +111,7 @@ def _require_image_properties(draft: Draft) -> None:
     if draft.server.image is None and not draft.server.from_volume:
         draft.note_missing('properties of the image', 'image')
         return
-    values = draft.wishes.properties
+    values = draft.features.properties
     traits = {
         f'{prefix}_{values[name].replace("-", "_").upper()}'
         for name, prefix in _IMAGE_TRAITS.items()
@@ -124,7 +124,7 @@ def _require_image_properties(draft: Draft) -> None:
 
 def _require_packed_virtqueues(draft: Draft) -> None:
     """Require packed virtqueues on the root provider: ``packed_virtqueue_filter`` of Nova."""
-    if draft.wishes.requires_feature('virtio_packed_ring'):
+    if draft.features.requires_feature('virtio_packed_ring'):
         draft.root_required.add('COMPUTE_NET_VIRTIO_PACKED')
 
 
@@ -152,10 +152,10 @@ def _require_remote_managed_ports(draft: Draft) -> None:
 
 def _require_ephemeral_encryption(draft: Draft) -> None:
     """Require encryption of ephemeral disks: ``ephemeral_encryption_filter`` of Nova."""
-    if not draft.wishes.requires_feature('ephemeral_encryption'):
+    if not draft.features.requires_feature('ephemeral_encryption'):
         return
     draft.root_required.add('COMPUTE_EPHEMERAL_ENCRYPTION')
-    if form := draft.wishes.choose_value('ephemeral_encryption_format'):
+    if form := draft.features.choose_value('ephemeral_encryption_format'):
         draft.root_required.add(f'COMPUTE_EPHEMERAL_ENCRYPTION_{form.upper()}')
 
 
@@ -202,7 +202,7 @@ def _select_host(draft: Draft) -> None:
 
 def _require_tpm_secret_security(draft: Draft) -> None:
     """Require the trait for the secret of a TPM: ``tpm_secret_security_filter`` of Nova."""
-    if draft.wishes.choose_value('tpm_version') is None:
+    if draft.features.choose_value('tpm_version') is None:
         return
     security = draft.specs.get('hw:tpm_secret_security') or 'user'
     if security not in ('deployment', 'host', 'user'):
@@ -223,7 +223,7 @@ RULES: tuple[Rule, ...] = (
     _require_routed_networks,
     _require_remote_managed_ports,
     _require_ephemeral_encryption,
-    Feature('sound_model', {'virtio': 'COMPUTE_SOUND_MODEL_VIRTIO'}, is_of_root=True),
+    TraitRule('sound_model', {'virtio': 'COMPUTE_SOUND_MODEL_VIRTIO'}, is_of_root=True),
     _require_tpm_secret_security,
     _add_owner_trait,
     _limit_candidates,

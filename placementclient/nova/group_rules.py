@@ -15,10 +15,11 @@ import os_resource_classes
 
 from placementclient.basis.wording import suggestion
 from placementclient.model.network import Port
-from placementclient.nova.drafts import EXTRA_SPEC, Draft, Feature, OpenGroup, Rule
+from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, TraitRule
 from placementclient.nova.server_parts import Refusal
 
-ALIAS, PROFILE = 'pci_passthrough:alias', 'accel:device_profile'
+#: The extra specs that name PCI aliases and a device profile.
+ALIAS_SPEC, PROFILE_SPEC = 'pci_passthrough:alias', 'accel:device_profile'
 
 
 def _check_image_size(draft: Draft) -> None:
@@ -51,7 +52,7 @@ def _set_group_policy(draft: Draft) -> None:
 
 def _require_image_traits(draft: Draft) -> None:
     """Require the traits of the image properties: ``_process_image_meta`` of Nova."""
-    for name, value in draft.wishes.properties.items():
+    for name, value in draft.features.properties.items():
         if name.startswith('trait:') and value == 'required':
             draft.common.required.add(name.removeprefix('trait:'))
 
@@ -59,7 +60,7 @@ def _require_image_traits(draft: Draft) -> None:
 def request_pinned_cpus(draft: Draft) -> None:
     """Request PCPU in place of VCPU for dedicated CPUs: ``_translate_pinning_policies`` of Nova."""
     cpus = draft.cpus
-    if cpus.policy is None and cpus.thread_policy and not draft.wishes.has_image:
+    if cpus.policy is None and cpus.thread_policy and not draft.features.has_image:
         draft.note_missing('CPU policy', 'image')
     if cpus.policy == 'mixed':
         draft.common.resources['VCPU'] = cpus.shared
@@ -101,11 +102,11 @@ def _add_accelerator_groups(draft: Draft, port: Port) -> None:
 
 def _add_pci_groups(draft: Draft) -> None:
     """Add a group for each device of the PCI aliases: ``get_pci_requests_from_flavor`` of Nova."""
-    text = draft.specs.get(ALIAS)
+    text = draft.specs.get(ALIAS_SPEC)
     if text is None:
         return
     if not draft.settings.is_read:
-        draft.note_missing(f'{ALIAS}={text}', 'nova.conf')
+        draft.note_missing(f'{ALIAS_SPEC}={text}', 'nova.conf')
         return
     aliases = draft.settings.read_pci_aliases()
     for number, (name, amount) in enumerate(parse_alias_counts(draft.specs)):
@@ -124,18 +125,18 @@ def parse_alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 
     :raises Refusal: at the first alias that Nova cannot read
     """
-    text = specs.get(ALIAS)
+    text = specs.get(ALIAS_SPEC)
     for item in text.split(',') if text is not None else ():
         name, _, count = item.partition(':')
         try:
             yield name.strip(), int(count)
         except ValueError:
-            raise Refusal(f'{ALIAS}={text}: {item} is not NAME:COUNT') from None
+            raise Refusal(f'{ALIAS_SPEC}={text}: {item} is not NAME:COUNT') from None
 
 
 def _add_device_profile(draft: Draft) -> None:
     """Add the groups of the device profile of the flavor: ``accelerators_filter`` of Nova."""
-    if name := draft.specs.get(PROFILE):
+    if name := draft.specs.get(PROFILE_SPEC):
         draft.root_required.add('COMPUTE_ACCELERATORS')
         draft.add_device_profile(draft.find_device_profile(name) or ())
 
@@ -156,14 +157,14 @@ def _add_flavor_amounts(draft: Draft) -> None:
 
 def _request_memory_encryption(draft: Draft) -> None:
     """Request a context of encrypted memory: ``_translate_mem_encryption_request`` of Nova."""
-    wishes, image = draft.wishes, draft.wishes.properties
-    if not wishes.requires_feature('mem_encryption'):
+    features, image = draft.features, draft.features.properties
+    if not features.requires_feature('mem_encryption'):
         return
-    models = wishes.read_values('mem_encryption_model')
+    models = features.read_values('mem_encryption_model')
     if None not in models and models[0] != models[1]:
-        raise wishes.make_conflict('mem_encryption_model')
-    model = wishes.choose_value('mem_encryption_model') or 'amd-sev'
-    if not wishes.has_image:
+        raise features.make_conflict('mem_encryption_model')
+    model = features.choose_value('mem_encryption_model') or 'amd-sev'
+    if not features.has_image:
         draft.note_missing('firmware of the image, taken as what hw:mem_encryption needs', 'image')
     elif image.get('hw_firmware_type') != 'uefi':
         raise Refusal('memory encryption needs an image with hw_firmware_type=uefi')
@@ -179,8 +180,8 @@ def _request_memory_encryption(draft: Draft) -> None:
 
 def _is_stateless(draft: Draft) -> bool:
     """Return whether UEFI firmware is stateless: ``get_stateless_firmware_constraint`` of Nova."""
-    is_uefi = draft.wishes.properties.get('hw_firmware_type') == 'uefi'
-    return is_uefi and draft.wishes.requires_feature('firmware_stateless')
+    is_uefi = draft.features.properties.get('hw_firmware_type') == 'uefi'
+    return is_uefi and draft.features.requires_feature('firmware_stateless')
 
 
 def _request_persistent_memory(draft: Draft) -> None:
@@ -192,10 +193,10 @@ def _request_persistent_memory(draft: Draft) -> None:
 
 def _require_tpm(draft: Draft) -> None:
     """Require the traits of an emulated TPM: ``_translate_vtpm_request`` of Nova."""
-    version = draft.wishes.choose_value('tpm_version')
+    version = draft.features.choose_value('tpm_version')
     if version is None:
         return
-    model = draft.wishes.choose_value('tpm_model') or 'tpm-tis'
+    model = draft.features.choose_value('tpm_model') or 'tpm-tis'
     if model == 'tpm-crb' and version != '2.0':
         raise Refusal('the TPM model tpm-crb needs the version 2.0')
     draft.common.required |= {
@@ -232,9 +233,9 @@ RULES: tuple[Rule, ...] = (
     _request_memory_encryption,
     _request_persistent_memory,
     _require_tpm,
-    Feature('pci_numa_affinity_policy', {'socket': 'COMPUTE_SOCKET_PCI_NUMA_AFFINITY'}),
-    Feature('secure_boot', {'required': 'COMPUTE_SECURITY_UEFI_SECURE_BOOT'}, 'os'),
-    Feature(
+    TraitRule('pci_numa_affinity_policy', {'socket': 'COMPUTE_SOCKET_PCI_NUMA_AFFINITY'}),
+    TraitRule('secure_boot', {'required': 'COMPUTE_SECURITY_UEFI_SECURE_BOOT'}, 'os'),
+    TraitRule(
         'maxphysaddr_mode',
         {
             'passthrough': 'COMPUTE_ADDRESS_SPACE_PASSTHROUGH',

@@ -41,7 +41,9 @@ def decode_hypervisors(document: object, path: str) -> list[Hypervisor]:
     result = []
     for place, hypervisor in decode_records(document, path, Hypervisor):
         # OpenStack's SDK calls it by its name, as lists of anything do.
-        if place.list_missing('hypervisor_hostname') and place.list_missing('hypervisor_type'):
+        if place.list_missing_fields('hypervisor_hostname') and place.list_missing_fields(
+            'hypervisor_type'
+        ):
             raise place.make_error(f'has no hypervisor_hostname. "{Hypervisor.source}" has it')
         result.append(hypervisor)
     return result
@@ -52,12 +54,12 @@ def decode_registered_limits(document: object, path: str) -> list[str]:
     return [limit.resource_name for _, limit in decode_records(document, path, RegisteredLimit)]
 
 
-def decode_nodes(document: object, path: str) -> list[BaremetalNode]:
+def decode_baremetal_nodes(document: object, path: str) -> list[BaremetalNode]:
     """Return the nodes of Ironic: ``GET /v1/nodes/detail``, from bare metal API 1.21 on."""
     result = []
     for place, node in decode_records(document, path, BaremetalNode):
         maintenance = place.find_value('maintenance', 'is_maintenance')
-        if maintenance is None or place.list_missing('power_state', 'resource_class'):
+        if maintenance is None or place.list_missing_fields('power_state', 'resource_class'):
             raise place.make_error(
                 'has no resource class or no power state: list nodes with --long, or GET '
                 '/v1/nodes/detail'
@@ -68,11 +70,11 @@ def decode_nodes(document: object, path: str) -> list[BaremetalNode]:
 
 def decode_bound_ports(document: object, path: str) -> list[Port]:
     """Return the bound ports of servers that require resources: ``GET /v2.0/ports``."""
-    every = decode_requested_ports(document, path)
+    every = decode_server_ports(document, path)
     return [port for port in every if port.is_bound_to_server and port.allocated_groups]
 
 
-def decode_requested_ports(document: object, path: str, server: str | None = None) -> list[Port]:
+def decode_server_ports(document: object, path: str, server: str | None = None) -> list[Port]:
     """Return the present or future ports of a server, by its UUID; without it all are its."""
     every = [port for _, port in decode_records(document, path, Port)]
     if every and all(port.request is UNSET for port in every):
@@ -84,7 +86,7 @@ def decode_requested_ports(document: object, path: str, server: str | None = Non
     return [port for port in every if server in (None, port.server_uuid)]
 
 
-def decode_agents(document: object, path: str) -> list[NetworkAgent]:
+def decode_network_agents(document: object, path: str) -> list[NetworkAgent]:
     """Return the agents of Neutron: the answer to ``GET /v2.0/agents`` for an administrator."""
     result = []
     for place, agent in decode_records(document, path, NetworkAgent):

@@ -46,14 +46,14 @@ class Images:
         return (None if properties is None else Image(properties)), unknown
 
 
-def read_images(document: object, path: str, servers: Iterable[Server] = ()) -> Images:
+def decode_images(document: object, path: str, servers: Iterable[Server] = ()) -> Images:
     """Return the images of ``GET /v2/images``, and of the ``volumes`` of Cinder beside them.
 
     :param servers: of which the root volumes are wanted
     """
     by_id = {}
     for place in _locate_images(document, path, 'images'):
-        by_id[str(place.fields.get('id')).lower()] = read_image(place.fields, path, place.name)
+        by_id[str(place.fields.get('id')).lower()] = decode_image(place.fields, path, place.name)
     volumes: dict[str, list[Mapping[str, Any]]] = {}
     if isinstance(document, Mapping) and _VOLUMES in document:
         for place in _locate_images(document, path, _VOLUMES):
@@ -70,7 +70,7 @@ def read_images(document: object, path: str, servers: Iterable[Server] = ()) -> 
     return Images(by_id, of_servers, missing, missing)
 
 
-def read_image(document: object, path: str, name: str = 'image') -> Image:
+def decode_image(document: object, path: str, name: str = 'image') -> Image:
     """Return an image: the answer to ``GET /v2/images/{id}``."""
     if not isinstance(document, Mapping) or 'disk_format' not in document:
         reason = 'is no answer of GET /v2/images/ID: it has no disk_format'

@@ -10,7 +10,7 @@ class Unending(Exception):
 
 
 @dataclass
-class PagedList:
+class PagedReading:
     """A list that is being read: each link is followed once, within a size and a time.
 
     :param size: the most bytes of all pages, once they are decompressed

@@ -87,7 +87,7 @@ def decode_server_details(
         if server.is_deleted:
             continue
         # A missing field must not be taken for an empty one.
-        for name in place.list_missing(*_DETAILS):
+        for name in place.list_missing_fields(*_DETAILS):
             raise place.make_error(
                 f'has no {name!r}: GET /servers/detail has it for an administrator'
             )
@@ -139,7 +139,7 @@ def _find_image_id(place: RecordPlace) -> object:
     image = place.find_value('image')
     if not image:
         # The API has '' for a server that was booted from a volume.
-        return UNSET if place.list_missing('image') else None
+        return UNSET if place.list_missing_fields('image') else None
     if not isinstance(image, Mapping):
         return UNSET if isinstance(image, str) else image
     if is_sdk_record(image):
@@ -148,7 +148,7 @@ def _find_image_id(place: RecordPlace) -> object:
     return convert_record(RecordPlace(place.path, f'{place.name}.image', image), ServerImage)
 
 
-def read_scheduled_server(
+def decode_server_request(
     document: Sequence[Mapping[str, object]], path: str, images: Callable[[Server], Images]
 ) -> ServerRequest:
     """Return the server of a list of one, of the newest microversion, as Nova would schedule it.

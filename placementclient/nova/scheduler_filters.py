@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from placementclient.model.network import Port
-from placementclient.nova.group_rules import ALIAS
+from placementclient.nova.features import Features
+from placementclient.nova.group_rules import ALIAS_SPEC
 from placementclient.nova.server_parts import ServerRequest
 from placementclient.nova.settings import Settings
-from placementclient.nova.wishes import Wishes
 
-NUMA, PCI = 'NUMATopologyFilter', 'PciPassthroughFilter'
-CAPABILITIES, METADATA = 'ComputeCapabilitiesFilter', 'AggregateInstanceExtraSpecsFilter'
+NUMA_FILTER, PCI_FILTER = 'NUMATopologyFilter', 'PciPassthroughFilter'
+CAPABILITIES_FILTER = 'ComputeCapabilitiesFilter'
+METADATA_FILTER = 'AggregateInstanceExtraSpecsFilter'
 
 
 class _Decision(NamedTuple):
@@ -28,15 +29,15 @@ class _Decision(NamedTuple):
 
 
 _DECISIONS: Mapping[str, _Decision] = {
-    NUMA: _Decision(
+    NUMA_FILTER: _Decision(
         (
             *('hw:cpu_dedicated_mask', 'hw:cpu_policy', 'hw:mem_page_size', 'hw:numa_nodes'),
             *('hw:pci_numa_affinity_policy', 'resources:PCPU'),
         ),
         ('hw_cpu_policy', 'hw_mem_page_size', 'hw_numa_nodes', 'hw_pci_numa_affinity_policy'),
     ),
-    CAPABILITIES: _Decision(('capabilities:',)),
-    METADATA: _Decision(('aggregate_instance_extra_specs:',)),
+    CAPABILITIES_FILTER: _Decision(('capabilities:',)),
+    METADATA_FILTER: _Decision(('aggregate_instance_extra_specs:',)),
     'ImagePropertiesFilter': _Decision(
         properties=(
             *('hw_architecture', 'hw_maxphysaddr_bits', 'hw_vm_mode', 'hypervisor_type'),
@@ -57,21 +58,25 @@ _DEVICES = ('direct', 'direct-physical', 'macvtap', 'vdpa')
 
 def describe_decisions(server: ServerRequest, settings: Settings) -> Iterator[str]:
     """Yield what each filter decides: ``NUMATopologyFilter: hw:cpu_policy``."""
-    wishes = Wishes(server.flavor, server.image)
+    features = Features(server.flavor, server.image)
     for name, decision in _DECISIONS.items():
-        for key in _find_keys(decision, wishes, server.hints):
+        for key in _find_keys(decision, features, server.hints):
             yield f'{name}: {key}'
-    if (alias := wishes.specs.get(ALIAS)) and settings.is_read and not settings.pci_in_placement:
-        yield f'{PCI}: {ALIAS}={alias}'
+    if (
+        (alias := features.specs.get(ALIAS_SPEC))
+        and settings.is_read
+        and not settings.pci_in_placement
+    ):
+        yield f'{PCI_FILTER}: {ALIAS_SPEC}={alias}'
     for kind in dict.fromkeys(_find_device_kinds(server.ports)):
-        yield f'{PCI}: port with vnic_type {kind}'
+        yield f'{PCI_FILTER}: port with vnic_type {kind}'
 
 
-def _find_keys(decision: _Decision, wishes: Wishes, hints: Iterable[str]) -> Iterator[str]:
+def _find_keys(decision: _Decision, features: Features, hints: Iterable[str]) -> Iterator[str]:
     """Yield the extra specs, image properties and hints of a server that a filter decides by."""
     sources = (
-        (wishes.specs, lambda key: key.startswith(decision.specs)),
-        (wishes.properties, lambda key: key in decision.properties),
+        (features.specs, lambda key: key.startswith(decision.specs)),
+        (features.properties, lambda key: key in decision.properties),
     )
     for values, is_meant in sources:
         yield from (

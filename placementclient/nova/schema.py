@@ -57,7 +57,7 @@ class RecordPlace(NamedTuple):
         """Return the exception for a fault of this record."""
         return BadList(self.path, f'{self.name}: {reason}')
 
-    def list_missing(self, *names: str) -> list[str]:
+    def list_missing_fields(self, *names: str) -> list[str]:
         """Return those of some fields that the record does not have, not even empty."""
         present = {_normalize_name(str(name)) for name in self.fields}
         return [name for name in names if _normalize_name(name) not in present]

@@ -17,7 +17,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.nova import filter_rules, group_rules, scheduler_filters
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, is_class_name
-from placementclient.nova.group_rules import ALIAS, PROFILE, request_pinned_cpus
+from placementclient.nova.group_rules import ALIAS_SPEC, PROFILE_SPEC, request_pinned_cpus
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
 
@@ -60,12 +60,12 @@ class NovaRequest(NamedTuple):
         return any(part.startswith(names) for part in self.filters)
 
     @property
-    def uncounted(self) -> tuple[str, ...]:
+    def undecided_parts(self) -> tuple[str, ...]:
         """Return the parts of the request that Placement does not decide."""
         return (*self.unknown, *self.filters, *self.ignored)
 
     @property
-    def impossible(self) -> str:
+    def placement_refusal(self) -> str:
         """Return the reason why Placement refuses the request, or an empty string."""
         groups = {'': self.first.common, **self.first.groups}
         for suffix, group in groups.items():
@@ -180,8 +180,8 @@ class Scheduling:
         return build_request(replace(server, **parts), self.settings, sources)
 
 
-def find_devices(flavor: Flavor) -> list[str]:
+def find_device_requests(flavor: Flavor) -> list[str]:
     """Return the extra specs and classes of a flavor that a device of the host serves."""
     classes = sum_resources(flavor)
-    specs = [key for key in (PROFILE, ALIAS) if flavor.extra_specs.get(key)]
+    specs = [key for key in (PROFILE_SPEC, ALIAS_SPEC) if flavor.extra_specs.get(key)]
     return specs + [name for name in _DEVICE_CLASSES if name in classes]

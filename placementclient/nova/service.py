@@ -12,11 +12,11 @@ from placementclient.basis import strict_json
 from placementclient.basis.errors import PlacementError
 from placementclient.client import decoding, errors
 from placementclient.client.http import USER_AGENT, Client
-from placementclient.client.keystone import describe_caller, translated
+from placementclient.client.keystone import describe_caller, translate_failures
 from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.servers import Server
 from placementclient.nova import records as server_records
-from placementclient.nova.paging import PagedList, Unending
+from placementclient.nova.paging import PagedReading, Unending
 from placementclient.nova.schema import find_next_page
 
 #: The default timeout for an answer, in seconds.
@@ -60,11 +60,11 @@ _CINDER = _CatalogService('Cinder', 'block-storage', '3')
 _CYBORG = _CatalogService('Cyborg', 'accelerator', '2')
 
 
-class NoCompute(PlacementError):
+class ServiceError(PlacementError):
     """The session reaches no such service, or the service does not answer correctly."""
 
 
-class NoService(NoCompute):
+class NoService(ServiceError):
     """The catalog does not have the service."""
 
 
@@ -72,7 +72,7 @@ class NoCatalog(NoService):
     """The session has no catalog, so it cannot reach another service."""
 
 
-class ServiceRefusal(NoCompute):
+class ServiceRefusal(ServiceError):
     """The service refuses this request, or its answer cannot be used."""
 
 
@@ -84,7 +84,7 @@ class NoFilters(ServiceRefusal):
     """Nova does not filter the servers for this caller, so that its answer is any list."""
 
 
-class ServiceSilence(NoCompute):
+class ServiceSilence(ServiceError):
     """The service in the catalog does not answer."""
 
 
@@ -225,7 +225,7 @@ def read_server_record(client: Client, uuid: str) -> Server | None:
         # Nova shows no deleted server by its UUID: whatever this one is, it is not gone.
         found = alive.get(uuid.lower())
         if found is None or found.is_deleted:
-            raise NoCompute(_describe_other_service(_NOVA))
+            raise ServiceError(_describe_other_service(_NOVA))
         return found
     deleted = listed.get(uuid.lower())
     return deleted if deleted and deleted.is_deleted else None
@@ -233,7 +233,7 @@ def read_server_record(client: Client, uuid: str) -> Server | None:
 
 def make_impatient(client: Client) -> Client:
     """Return a client that gives a service one attempt, of a few seconds."""
-    impatient = client.renewed()
+    impatient = client.copy_without_history()
     impatient.max_retries, impatient.timeout = 0, client.timeout or WINDOW_TIMEOUT
     return impatient
 
@@ -242,7 +242,7 @@ def has_nova(client: Client) -> bool:
     """Return whether there is a catalog, and it has Nova."""
     if not hasattr(client.session.auth, 'get_access'):
         return False
-    with translated(client.session):
+    with translate_failures(client.session):
         endpoint_filter = {**client.endpoint_filter, **_NOVA.endpoint_filter}
         return client.session.get_endpoint(**endpoint_filter) is not None
 
@@ -253,7 +253,7 @@ def read_server_groups(client: Client) -> list[object]:
     rules = _NOVA._replace(microversion='2.64')
     records: list[object] = []
     # The only list without a link to its next page.
-    reading = PagedList(client.list_limit, client.list_timeout)
+    reading = PagedReading(client.list_limit, client.list_timeout)
     while True:
         path = f'/os-server-groups?all_projects=True&offset={len(records)}'
         page = _read_pages(client, path, 'server_groups', rules, reading)
@@ -285,14 +285,14 @@ def _read_pages(
     path: str,
     key: str,
     service: _CatalogService = _NOVA,
-    reading: PagedList | None = None,
+    reading: PagedReading | None = None,
 ) -> list[Any]:
     """Return the records of all pages of a list.
 
     :raises ServiceRefusal: if the list does not end, or another service answers
     """
     records: list[Any] = []
-    reading = reading or PagedList(client.list_limit, client.list_timeout)
+    reading = reading or PagedReading(client.list_limit, client.list_timeout)
     page, last = path, None
     while True:
         try:
@@ -315,17 +315,17 @@ def _read_pages(
         last = listed
 
 
-def _make_endless_error(key: str, reason: str) -> NoCompute:
+def _make_endless_error(key: str, reason: str) -> ServiceError:
     """Return the error for a list that does not end."""
     return ServiceRefusal(f'The list of {key} {reason}')
 
 
 def _read_page(
-    client: Client, page: str, service: _CatalogService, reading: PagedList | None = None
+    client: Client, page: str, service: _CatalogService, reading: PagedReading | None = None
 ) -> Any:
     """Return the JSON of one page of a list.
 
-    :raises NoCompute: if the service cannot be asked, or refuses
+    :raises ServiceError: if the service cannot be asked, or refuses
     """
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: all services would have one URL.
@@ -334,7 +334,7 @@ def _read_page(
             '(auth type none or placement_direct)'
         )
     try:
-        with translated(client.session):
+        with translate_failures(client.session):
             response = client.session.get(
                 page,
                 endpoint_filter={**client.endpoint_filter, **service.endpoint_filter},
@@ -352,7 +352,7 @@ def _read_page(
     except errors.NoAnswer as failure:
         raise ServiceSilence(f'{service.name} cannot be asked: {failure}') from None
     except PlacementError as failure:
-        raise NoCompute(f'{service.name} cannot be asked: {failure}') from None
+        raise ServiceError(f'{service.name} cannot be asked: {failure}') from None
     if response.status_code != 200:
         is_failure = response.status_code in _RETRIED
         refused = _REFUSALS.get(

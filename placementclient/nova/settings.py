@@ -11,8 +11,8 @@ import msgspec
 from placementclient.basis import errors
 from placementclient.model.requests import Filter
 from placementclient.nova import configuration, pci
+from placementclient.nova.features import is_true
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.wishes import is_true
 
 BOOLEANS = {
     **dict.fromkeys(('true', '1', 'on', 'yes'), True),
@@ -26,7 +26,7 @@ _SECTIONS = {
 }
 
 #: The section and the name of the option, and its deprecated ones.
-ALIAS = (('pci', 'alias'), ('DEFAULT', 'pci_alias'))
+ALIAS_OPTION = (('pci', 'alias'), ('DEFAULT', 'pci_alias'))
 
 _Id = Annotated[str, msgspec.Meta(pattern=r'^[\da-fA-F]{4}$')] | None
 _Type = Literal['type-PCI', 'type-PF', 'type-VF']
@@ -124,7 +124,7 @@ def parse_settings(files: Iterable[tuple[str, str]]) -> Settings:
     values: dict[str, Any] = {'aliases': ()}
     for path, text in files:
         values['is_read'] = True
-        aliases = configuration.find_values(text, path, ALIAS)
+        aliases = configuration.find_options(text, path, ALIAS_OPTION)
         values['aliases'] += tuple(option.value for option in aliases)
         for section, name, value, line in configuration.parse_options(text, path):
             if section != _SECTIONS.get(name, 'scheduler'):

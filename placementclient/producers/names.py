@@ -91,7 +91,7 @@ def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> s
 def read_aggregate_names(client: Client) -> dict[str, str]:
     """Return the names of the host aggregates of Nova, by UUID.
 
-    :raises service.NoCompute: if Nova does not answer
+    :raises service.ServiceError: if Nova does not answer
     """
     listed = records.decode_aggregates(service.aggregates(client), COMPUTE_SERVICE)
     return {aggregate.uuid: aggregate.name for aggregate in listed}
@@ -110,7 +110,7 @@ def find_aggregate_uuids(
     if named:
         try:
             uuid_of = {name: uuid for uuid, name in read_aggregate_names(client).items()}
-        except service.NoCompute as reason:
+        except service.ServiceError as reason:
             if isinstance(reason, service.NoCatalog) and not is_checked:
                 return list(map(normalize_uuid, names))
             raise BadArgument(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 
 from placementclient.api import allocation
-from placementclient.api.parallel import parallel
+from placementclient.api.parallel import call_in_parallel
 from placementclient.basis import errors
 from placementclient.client.http import Client
 from placementclient.insight.evidence import CHANGED, Evidence, NovaRecords, Verdict
@@ -53,7 +53,7 @@ class FreeingProof:
         :param progress: called with the UUID of each judged consumer
         """
         result = {}
-        judged = parallel(self._judge_consumer, consumers, _WORKERS)
+        judged = call_in_parallel(self._judge_consumer, consumers, _WORKERS)
         for consumer, verdict in zip(consumers, judged, strict=True):
             result[consumer.uuid] = verdict
             if progress:
@@ -81,7 +81,7 @@ class FreeingProof:
             return f'a list of servers has it ({server.status or server.state or "no status"})'
         try:
             is_known = self._is_nova_asked and bool(service.read_server(self._client, uuid))
-        except service.NoCompute as reason:
+        except service.ServiceError as reason:
             return str(reason)
         return 'Nova has this server' if is_known else ''
 
@@ -98,7 +98,7 @@ class FreeingProof:
         if self._is_nova_asked and consumer.uuid not in self._records.gone:
             try:
                 server = self._ask_server(server_uuid)
-            except (service.NoCompute, errors.BadFile) as reason:
+            except (service.ServiceError, errors.BadFile) as reason:
                 self.is_unasked = True
                 return Verdict(reason=f'{SILENT}: {str(reason).removeprefix(f"{SILENT}: ")}')
         return self._evidence.judge(live, holding, server, changed.get)
@@ -106,7 +106,7 @@ class FreeingProof:
     def _ask_server(self, server_uuid: str) -> Server | None:
         """Return Nova's record of a server; ``None`` if it has none.
 
-        :raises service.NoCompute: if Nova does not answer, or did not answer before
+        :raises service.ServiceError: if Nova does not answer, or did not answer before
         """
         if self._silence:
             raise service.ServiceSilence(self._silence)

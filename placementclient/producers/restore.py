@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
-from placementclient.api.parallel import parallel
+from placementclient.api.parallel import call_in_parallel
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
 from placementclient.changes.at_once import apply_at_once
@@ -95,7 +95,9 @@ class RestoreProducer(StateProducer):
         if self._listed.keys() <= live.providers.keys():
             return live
         unseen = part.consumers.keys() - live.consumers.keys()
-        shown = parallel(lambda uuid: allocation.show(self.client, uuid), sorted(unseen), WORKERS)
+        shown = call_in_parallel(
+            lambda uuid: allocation.show(self.client, uuid), sorted(unseen), WORKERS
+        )
         elsewhere = (consumer for answer in shown if (consumer := answer.value).allocations)
         consumers = [*live.consumers.values(), *elsewhere]
         return Snapshot(live.providers.values(), consumers, live.origin)

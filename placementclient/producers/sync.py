@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from placementclient.api import aggregate as aggregate_api
 from placementclient.api import resource_provider
-from placementclient.api.parallel import parallel
+from placementclient.api.parallel import call_in_parallel
 from placementclient.basis.wording import listed
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -55,7 +55,9 @@ class SyncProducer(StateProducer):
         self.notes += notes
         states = dict(members.providers)
         roots = [uuid for uuid, state in after.providers.items() if state != states[uuid]]
-        for uuid, read in zip(roots, parallel(self._read_aggregates, roots, _WORKERS), strict=True):
+        for uuid, read in zip(
+            roots, call_in_parallel(self._read_aggregates, roots, _WORKERS), strict=True
+        ):
             if read is None:
                 del states[uuid]
                 continue

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from placementclient import program
 from placementclient.api import allocation, resource_provider
-from placementclient.api.parallel import parallel
+from placementclient.api.parallel import call_in_parallel
 from placementclient.basis.errors import PlacementError
 from placementclient.basis.wording import listed
 from placementclient.client import errors
@@ -108,7 +108,7 @@ def _capture_by_requests(
     """Read trees by requests, until they agree on the consumers that they share."""
     reader = _CaptureReader(client)
     captured: list[Snapshot] = []
-    for tree in parallel(reader.read_tree, every, workers):
+    for tree in call_in_parallel(reader.read_tree, every, workers):
         captured.append(tree)
         if progress and tree.providers:
             progress(_find_root(tree).name)

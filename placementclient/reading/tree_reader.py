@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from placementclient.api import aggregate, resource_provider
-from placementclient.api.parallel import parallel
+from placementclient.api.parallel import call_in_parallel
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
@@ -49,7 +49,9 @@ def read_trees(
     sharers = read_sharing(client)
     shared = read(list(sharers.providers.values()), facets).providers
     tree_facets = facets | ({ALLOCATIONS} if allocations else set())
-    snapshots = parallel(lambda root_uuid: read(listed[root_uuid], tree_facets), listed, workers)
+    snapshots = call_in_parallel(
+        lambda root_uuid: read(listed[root_uuid], tree_facets), listed, workers
+    )
     for snapshot in snapshots:
         # Without a root, the tree was deleted in the meantime.
         for root in snapshot.roots()[:1]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeVar
 
-from placementclient.api.parallel import parallel
+from placementclient.api.parallel import call_in_parallel
 from placementclient.basis.errors import Differs
 from placementclient.changes import journal
 from placementclient.changes.carrier import Carrier
@@ -151,7 +151,7 @@ def _run_in_order(
     run: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
     """Return the results of a function that reads trees; threads would only wait for tables."""
-    return parallel(function, changes, 1 if run.client.snapshot_reader else workers)
+    return call_in_parallel(function, changes, 1 if run.client.snapshot_reader else workers)
 
 
 def _check_service_has_tree(run: Carrier, comparisons: Sequence[TreeComparison]) -> None:

@@ -22,7 +22,7 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
     :param path: the file of a specification, or of a plan, which has both in it
     :param rows: the files of further rows; instead of those that a plan has in it
     """
-    content = disk.read_bytes(path, disk.WRITTEN)
+    content = disk.read_bytes(path, disk.WRITTEN_LIMIT)
     if detect_kind(content) == 'plan':
         plan = plans.decode(content, path)
         if plan.recipe is None:
@@ -30,8 +30,8 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
         if not rows:
             return plan.recipe.spec, list(plan.recipe.assignments)
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
-    if len(content) > disk.TYPED:
-        raise system.make_size_error(path, disk.TYPED)
+    if len(content) > disk.TYPED_LIMIT:
+        raise system.make_size_error(path, disk.TYPED_LIMIT)
     return read_assigned(
         specifications.parse_specification(disk.decode_text(content, path), path), path, rows
     )
@@ -50,12 +50,12 @@ def read_assigned(
 
 def read_assignments(path: str) -> list[AssignmentRow]:
     """Return the rows of an assignments file."""
-    return assignments.parse_assignments(disk.read_text(path, disk.LISTED), path)
+    return assignments.parse_assignments(disk.read_text(path, disk.LISTED_LIMIT), path)
 
 
 def read_plan(path: str) -> Plan:
     """Return a plan of a reshape, or of changes."""
-    return plans.decode(disk.read_bytes(path, disk.WRITTEN), path)
+    return plans.decode(disk.read_bytes(path, disk.WRITTEN_LIMIT), path)
 
 
 def write_plan(path: str, plan: Plan) -> None:

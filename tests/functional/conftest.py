@@ -16,7 +16,7 @@ from keystoneauth1 import noauth
 from keystoneauth1.session import Session
 
 from placementclient.client import endpoints, http, microversion
-from placementclient.client.transport import bounded
+from placementclient.client.transport import limit_session
 from placementclient.embedded import Direct, service
 from placementclient.testing import EmbeddedPlacement
 from tests import programs
@@ -57,7 +57,7 @@ def _environment(monkeypatch, tmp_path):
 def _one_service(_environment):
     """No test leaves a service behind, in a frame of its failure or a cycle: a process has one."""
     yield
-    if service.is_taken():
+    if service.is_running():
         gc.collect()
 
 
@@ -79,10 +79,10 @@ def session():
     if url:
         databases.emptied(url)
         with Direct(placement_database=url) as service:
-            yield bounded(Session(auth=service), endpoints.ANSWER_LIMIT)
+            yield limit_session(Session(auth=service), endpoints.ANSWER_LIMIT)
     else:
         with EmbeddedPlacement() as placement:
-            yield bounded(placement.session, endpoints.ANSWER_LIMIT)
+            yield limit_session(placement.session, endpoints.ANSWER_LIMIT)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def predicted(document, rules):
         Image(**image),
         document['zone'],
         document['project'],
-        tuple(host_records.decode_requested_ports(document['ports'], 'ports')),
+        tuple(host_records.decode_server_ports(document['ports'], 'ports')),
         document['volume'],
         frozenset(document['hints']),
         document['host'],

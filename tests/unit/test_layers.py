@@ -50,7 +50,7 @@ PURE = (
     *(f'files.{name}' for name in ('cursors', 'decoding', 'documents', 'encoding', 'snapshots')),
     *('producers.assuming', 'producers.edited', 'producers.replaced'),
     *('nova.schema', 'nova.records', 'nova.server_request', 'changes.records'),
-    *('nova.cpus', 'nova.settings', 'nova.wishes'),
+    *('nova.cpus', 'nova.settings', 'nova.features'),
     *('changes.operations', 'changes.transfers', 'changes.diff'),
     *(
         'changes.simulation',

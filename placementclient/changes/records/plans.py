@@ -10,7 +10,7 @@ import msgspec
 from placementclient.changes.diff import list_operations
 from placementclient.changes.records import changes, operations
 from placementclient.files import encoding, specifications
-from placementclient.files.decoding import FileSource
+from placementclient.files.decoding import FileContent
 from placementclient.files.encoding import convert_to_json, encode_json, open_object, separate_lines
 from placementclient.files.snapshots import SharedParts
 from placementclient.model.plans import LeftOut, Plan, Recipe
@@ -56,16 +56,16 @@ def decode(content: bytes, path: str) -> Plan:
 
     :raises errors.BadFile: if it is something else, or was edited
     """
-    source = FileSource(path, content, 'plan')
+    source = FileContent(path, content, 'plan')
     source.check_kind(VERSION)
-    document = source.decoded(_DOCUMENT)
+    document = source.decode(_DOCUMENT)
     is_sealed = encoding.is_sealed(content, document.digest)
     if not is_sealed:
         source.check_keys()
     shared = SharedParts()
     plan = Plan(
         tuple(
-            changes.decode_change(source.decoded(_CHANGE, item, f'trees[{index}]'), shared)
+            changes.decode_change(source.decode(_CHANGE, item, f'trees[{index}]'), shared)
             for index, item in enumerate(document.trees)
         ),
         document.command,
@@ -95,9 +95,9 @@ def make_document(plan: Plan) -> dict[str, object]:
     return {**convert_to_json(_make_header(plan)), 'trees': trees}
 
 
-def _decode_recipe(source: FileSource, record: Recipe[msgspec.Raw]) -> Recipe[Spec]:
+def _decode_recipe(source: FileContent, record: Recipe[msgspec.Raw]) -> Recipe[Spec]:
     """Return the recipe of a plan with its specification decoded."""
-    document = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
+    document = source.decode(msgspec.json.Decoder(), record.spec, 'recipe.spec')
     spec = specifications.convert_specification(document, source.path)
     return Recipe(spec, record.assignments, record.options)
 

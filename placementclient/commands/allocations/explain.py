@@ -255,8 +255,8 @@ class ExplainCandidate(DocumentCommand):
             raise UsageError('--flavor says what is asked for: leave out --resource, --group')
         server = self._make_server_request(is_owned())
         nova_request = server.nova_request
-        if nova_request.impossible:
-            raise BadArgument(f'Placement refuses the request: {nova_request.impossible}')
+        if nova_request.placement_refusal:
+            raise BadArgument(f'Placement refuses the request: {nova_request.placement_refusal}')
         requests = [part.restrict(request) for part in nova_request.requests]
         second = requests[1] if len(requests) > 1 else None
         return _Question(requests[0], server.places, second, server)
@@ -271,12 +271,12 @@ class ExplainCandidate(DocumentCommand):
         )
         nova_request = request.nova_request
         if self.args.print_request:
-            uncounted = nova_request.uncounted
-        elif nova_request.impossible:
+            uncounted = nova_request.undecided_parts
+        elif nova_request.placement_refusal:
             uncounted = ()
         else:
             # The explanation itself has the filters.
-            uncounted = nova_request._replace(filters=()).uncounted
+            uncounted = nova_request._replace(filters=()).undecided_parts
         if uncounted:
             subject = f'flavor {self.args.flavor}' if self.args.flavor else 'the server'
             self.log.warning(f'{subject}: not counted: {", ".join(uncounted)}')
@@ -290,7 +290,7 @@ class ExplainCandidate(DocumentCommand):
         document = service.read_server(self.client, uuid, is_whole=True)
         if not document:
             raise BadArgument(f'Nova has no server {uuid}')
-        server = records.read_scheduled_server(
+        server = records.decode_server_request(
             document,
             COMPUTE_SERVICE,
             lambda server: server_options.read_images(self, self.args.images, [server]),
@@ -357,7 +357,7 @@ class ExplainCandidate(DocumentCommand):
             return None
         try:
             return server_group.read_group_hosts(self, group.lower(), self.args.server)
-        except service.NoCompute as failure:
+        except service.ServiceError as failure:
             if self.args.servers:
                 raise
             self.log.warning(f'It is unknown which hosts the server group allows: {failure}')
@@ -374,8 +374,8 @@ class ExplainCandidate(DocumentCommand):
 
             is_owned = owners.is_owner_required(cloud_options.read_cloud(self).snapshot)
         nova_request = self._make_server_request(is_owned).nova_request
-        if nova_request.impossible:
-            self.log.warning(f'Placement refuses the request: {nova_request.impossible}')
+        if nova_request.placement_refusal:
+            self.log.warning(f'Placement refuses the request: {nova_request.placement_refusal}')
         paths = [query.format_scheduler_request(request) for request in nova_request.requests]
         data = {
             'path': paths[0],

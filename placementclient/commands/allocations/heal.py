@@ -107,7 +107,7 @@ class HealAllocation(ChangeCommand):
         try:
             nodes = compute_hosts.read_compute_nodes(self.client)
             return find_names_of_several_hosts(nodes), []
-        except service.NoCompute as reason:
+        except service.ServiceError as reason:
             if set(self.args.servers) <= {NOVA} or isinstance(reason, service.ServiceRefusal):
                 return None, [Finding('not known', 'the hosts of Nova', reason=str(reason))]
             paths = [*self.args.servers, *filter(None, [self.args.flavors])]

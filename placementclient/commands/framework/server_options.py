@@ -91,7 +91,7 @@ def read_scheduling_options(
     """
     from placementclient.files import disk
     from placementclient.nova import service
-    from placementclient.nova.group_rules import PROFILE
+    from placementclient.nova.group_rules import PROFILE_SPEC
     from placementclient.nova.server_parts import Sources
     from placementclient.nova.server_request import Scheduling
     from placementclient.nova.settings import parse_settings
@@ -112,13 +112,13 @@ def read_scheduling_options(
             if name == 'ports':
                 return _read_ports(command, asked, args.get('server'))
             return service_lists.read_records(command, name, asked)
-        except service.NoCompute as failure:
+        except service.ServiceError as failure:
             if given:
                 raise
             unknown.append(f'{name.replace("_", " ")} ({failure})')
             return None
 
-    has_profile = server is not None and PROFILE in server.flavor.extra_specs
+    has_profile = server is not None and PROFILE_SPEC in server.flavor.extra_specs
     is_chosen = values.get('host') or ':' in (values.get('zone') or '')
     sources = Sources(
         aggregates=read('aggregates', args.get('aggregates'), NOVA),
@@ -155,10 +155,10 @@ def _read_image(
     if image is None:
         return None
     if _ID.fullmatch(image) is None:
-        return images.read_image(disk.read_document(image), image)
+        return images.decode_image(disk.read_document(image), image)
     if source in (None, GLANCE):
-        return images.read_image(service.read_image(command.client, image), image)
-    by_id = images.read_images(disk.read_document(source), source).by_id
+        return images.decode_image(service.read_image(command.client, image), image)
+    by_id = images.decode_images(disk.read_document(source), source).by_id
     if image.lower() not in by_id:
         raise errors.BadArgument(f'{source} has no image {image}')
     return by_id[image.lower()]
@@ -176,17 +176,17 @@ def read_images(
     from placementclient.nova import images, service
 
     if source not in (None, GLANCE):
-        return images.read_images(disk.read_document(source), source, servers)
+        return images.decode_images(disk.read_document(source), source, servers)
     lists: dict[str, list[object]] = {'images': [], 'volumes': []}
     reasons = {'images': 'Glance does not have it', 'volumes': 'Cinder does not have it'}
     for name, ask in (('images', service.read_images), ('volumes', service.read_volumes)):
         try:
             lists[name] = ask(command.client, servers)
-        except service.NoCompute as failure:
+        except service.ServiceError as failure:
             if source and name == 'images':
                 raise
             reasons[name] = str(failure)
-    known = images.read_images(lists, source or GLANCE, servers)
+    known = images.decode_images(lists, source or GLANCE, servers)
     return replace(known, reason=reasons['images'], volume_reason=reasons['volumes'])
 
 
@@ -205,7 +205,7 @@ def _read_ports(
     if source == NEUTRON and not server:
         raise errors.UsageError('--ports neutron is for --server: give a file of the ports')
 
-    parse = functools.partial(host_records.decode_requested_ports, server=server)
+    parse = functools.partial(host_records.decode_server_ports, server=server)
     return tuple(
         service_lists.ListSource(NEUTRON, service.make_port_list(server or ''), parse).read(
             command, source
@@ -264,11 +264,11 @@ def make_flavor_requests(
         except Refusal as reason:
             warn(f'{subject} Nova refuses it: {places.insert_names(str(reason))}')
             continue
-        if request.impossible:
-            warn(f'{subject} Placement refuses it: {request.impossible}')
+        if request.placement_refusal:
+            warn(f'{subject} Placement refuses it: {request.placement_refusal}')
             continue
-        if request.uncounted:
-            uncounted = ', '.join(request.uncounted)
+        if request.undecided_parts:
+            uncounted = ', '.join(request.undecided_parts)
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
         for absent in unknown_names.find_absent(names, request.first):
             sentence = unknown_names.describe_absent_name(absent)

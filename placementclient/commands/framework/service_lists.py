@@ -105,9 +105,9 @@ def make_sources() -> dict[str, ListSource[Any]]:
         'limits': ListSource(
             KEYSTONE, service.registered_limits, host_records.decode_registered_limits
         ),
-        'nodes': ListSource(IRONIC, service.nodes, host_records.decode_nodes),
+        'nodes': ListSource(IRONIC, service.nodes, host_records.decode_baremetal_nodes),
         'ports': ListSource(NEUTRON, service.ports, host_records.decode_bound_ports),
-        'agents': ListSource(NEUTRON, service.agents, host_records.decode_agents),
+        'agents': ListSource(NEUTRON, service.agents, host_records.decode_network_agents),
         'subnets': ListSource(NEUTRON, service.subnets, host_records.count_segment_addresses),
         'aggregates': ListSource(NOVA, service.aggregates, records.decode_aggregates),
         'device_profiles': ListSource(
@@ -156,7 +156,7 @@ def suggest_option_without_nova(option: str) -> Iterator[None]:
 
     try:
         yield
-    except service.NoCompute as reason:
+    except service.ServiceError as reason:
         raise errors.BadArgument(f'{reason}: give {option}') from None
 
 
@@ -172,7 +172,7 @@ def note_cells_down(command: PlacementCommand) -> list[Finding]:
 
     try:
         hosts = find_hosts_of_cells_down(compute_hosts.read_compute_services(command.client))
-    except service.NoCompute as failure:
+    except service.ServiceError as failure:
         command.log.warning(f'It is unknown if all cells of Nova answer: {failure}')
         return [Finding('not known', 'the cells of Nova', reason=str(failure))]
     command.warn(findings.describe_cells_down(hosts))

@@ -121,7 +121,7 @@ class _ListReader:
             self._note_absence(name, source.service, absence)
         except schema.BadList as fault:
             self._note_fault(name, fault, is_file=is_file)
-        except service.NoCompute as failure:
+        except service.ServiceError as failure:
             self._note_failure(name, source.service, failure)
 
     def _note_absence(self, name: str, asked: str, absence: service.NoService) -> None:
@@ -146,7 +146,7 @@ class _ListReader:
         if not isinstance(fault, MissingField):
             self.lists.refused.add(name)
 
-    def _note_failure(self, name: str, asked: str, failure: service.NoCompute) -> None:
+    def _note_failure(self, name: str, asked: str, failure: service.ServiceError) -> None:
         """Note that a service has not given a list; a silent one is asked no more."""
         from placementclient.nova.service import ServiceFailure, ServiceRefusal
 
@@ -162,7 +162,7 @@ class _ListReader:
         """Return a client for a service, without retries if another list of it has failed."""
         client = self._command.client
         if name in self._failing:
-            client = client.renewed()
+            client = client.copy_without_history()
             client.max_retries = 0
         return client
 
@@ -298,7 +298,7 @@ def _read_images(command: base.PlacementCommand, lists: ServiceLists, snapshot: 
     except schema.BadList as fault:
         lists.faults.append(f'{fault}. Only the flavors of servers count')
         lists.refused.add('images')
-    except service.NoCompute as failure:
+    except service.ServiceError as failure:
         lists.failures['images'] = str(failure)
         lists.refused.add('images')
 

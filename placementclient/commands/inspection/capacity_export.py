@@ -105,7 +105,7 @@ class ExportCapacity(base.PlacementCommand):
         if self._collector is not None:
             from placementclient.commands.inspection import metrics_server
 
-            client = client.renewed()
+            client = client.copy_without_history()
             client.session = metrics_server.TimeLimitedSession(client.session, self._collector)
         return client
 

@@ -252,10 +252,10 @@ class PlanDrain(base.Lister):
             return None
         from placementclient.files import disk
         from placementclient.insight.drain.knowledge import map_by_provider
-        from placementclient.nova.cells import parse_cells
+        from placementclient.nova.cells import parse_host_cells
 
         path = self.args.cells
-        return map_by_provider(snapshot, parse_cells(disk.read_text(path), path))
+        return map_by_provider(snapshot, parse_host_cells(disk.read_text(path), path))
 
     def _read_nova_facts(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge:
         """Return what Nova tells about servers; nothing without ``--requests``."""

@@ -131,7 +131,7 @@ class PurgeProvider(ChangeCommand):
             return None
         try:
             return source.read(self, option or source.service)
-        except service.NoCompute as reason:
+        except service.ServiceError as reason:
             if option:
                 raise
             if not isinstance(reason, service.NoService):

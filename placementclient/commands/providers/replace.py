@@ -90,7 +90,7 @@ class ReplaceProvider(ChangeCommand):
         old, new = replacing.old_uuid, replacing.new_uuid
         try:
             ports = service_lists.read_records(self, 'ports', NEUTRON)
-        except (service.NoCompute, errors.BadFile) as reason:
+        except (service.ServiceError, errors.BadFile) as reason:
             self.log.warning(
                 f'Not known which ports name {old} as their provider: {reason}. Look for it in '
                 'binding:profile of the ports with guaranteed bandwidth'
@@ -117,7 +117,7 @@ class ReplaceProvider(ChangeCommand):
         try:
             nodes = service_lists.read_records(self, 'hypervisors', source)
             nodes = compute_hosts.read_compute_nodes(self.client) if nodes is None else nodes
-        except service.NoCompute as reason:
+        except service.ServiceError as reason:
             if source is None and isinstance(reason, service.NoCatalog):
                 return
             raise errors.BadArgument(

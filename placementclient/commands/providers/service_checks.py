@@ -70,7 +70,7 @@ class ServiceChecks:
     def _authenticate(self) -> tuple[str, bool]:
         """Get a token; return the name of the user."""
         session = self._client.session
-        with keystone.translated(session):
+        with keystone.translate_failures(session):
             session.get_auth_headers()
             return keystone.describe_caller(session) or 'no Keystone', True
 

@@ -114,7 +114,7 @@ class WriteAssignments(base.Lister):
         names = {facts.hostname for facts in hosts}
         if self.args.numa:
             scope = Scope(assignments.CELL_CLASSES, names)
-            return assignments.assign_cells(hosts, snapshot), scope
+            return assignments.assign_numa_cells(hosts, snapshot), scope
         pairs = [text.rpartition('=') for text in self.args.classes]
         by_type = {kind: name for kind, _, name in pairs}
         default = by_type.pop('', assignments.VGPU)
@@ -180,7 +180,7 @@ class WriteDeviceAdditions(base.Lister):
         specs = {}
         for text in self.args.device_spec:
             host, _, path = text.rpartition('=')
-            specs[host] = device_spec.parse_entries(disk.read_text(path), path)
+            specs[host] = device_spec.parse_device_specs(disk.read_text(path), path)
         results = additions.build_additions(rows, specs, _read_snapshot(self))
         entries, misfits = assignments.split_results(results)
         disk.write_document(self.args.output, {'additions': entries})

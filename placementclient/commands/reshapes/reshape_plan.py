@@ -58,7 +58,7 @@ def find_running_computes(command: base.PlacementCommand, changes: Iterable[Chan
     try:
         services = compute_hosts.read_compute_services(command.client)
         up = compute_hosts.find_running_computes(roots, services)
-    except service.NoCompute as reason:
+    except service.ServiceError as reason:
         command.log.info(f'It is not known whether nova-compute is up on these hosts: {reason}')
         return []
     return [root if root == host else f'{root} (as {host})' for root, host in sorted(up.items())]

@@ -201,7 +201,7 @@ class RestoreSnapshot(ChangeCommand):
 
         If Nova gives the list, it is also asked for each consumer that the list lacks.
         """
-        from placementclient.api.parallel import parallel
+        from placementclient.api.parallel import call_in_parallel
         from placementclient.nova import service
 
         listed: Mapping[str, Server] | None = service_lists.read_records(
@@ -210,7 +210,9 @@ class RestoreSnapshot(ChangeCommand):
         if listed is None or NOVA not in service_lists.list_named_sources(self.args.servers):
             return listed
         lacking = sorted(snapshot.consumers.keys() - listed.keys())
-        found = parallel(partial(service.read_server_record, self.client), lacking, _WORKERS)
+        found = call_in_parallel(
+            partial(service.read_server_record, self.client), lacking, _WORKERS
+        )
         return {**listed, **{server.uuid: server for server in found if server}}
 
     def _refuse_other_service(self, snapshot: Snapshot) -> None:

@@ -63,8 +63,8 @@ def _explain_unplaceable(
         return {'refused': str(reason)}
     if sent.ignored:
         return {'ignored': list(sent.ignored)}
-    if sent.impossible:
-        return {'refused': sent.impossible}
+    if sent.placement_refusal:
+        return {'refused': sent.placement_refusal}
     facts = [
         _describe_unmet(hosts, names, _drop_passing_traits(request, names))
         for request in sent.requests

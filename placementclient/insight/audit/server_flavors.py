@@ -10,7 +10,7 @@ from placementclient.model.findings import Finding
 from placementclient.model.servers import Flavor, Image, Server
 from placementclient.nova.drafts import EXTRA_SPEC
 from placementclient.nova.server_parts import Refusal, ServerRequest
-from placementclient.nova.server_request import build_request, find_devices, sum_amounts
+from placementclient.nova.server_request import build_request, find_device_requests, sum_amounts
 
 #: The classes that every server may ask for.
 _USUAL = frozenset({'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'})
@@ -62,7 +62,7 @@ def _find_requested_classes(
     try:
         return set(
             classes
-            if find_devices(flavor)
+            if find_device_requests(flavor)
             else sum_amounts(build_request(ServerRequest(flavor, image)).first)
         )
     except Refusal:

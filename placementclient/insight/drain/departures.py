@@ -11,9 +11,9 @@ from placementclient.model.consumers import Allocations
 from placementclient.model.nova import LIVE_MIGRATABLE, MANAGED_PCI_DEVICE, OWNER_CYBORG
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova.group_rules import PROFILE, parse_alias_counts
+from placementclient.nova.features import Features
+from placementclient.nova.group_rules import PROFILE_SPEC, parse_alias_counts
 from placementclient.nova.settings import Settings
-from placementclient.nova.wishes import Wishes
 
 _MEMORY = 'MEM_ENCRYPTION_CONTEXT'
 #: Classes that every host of virtual machines has.
@@ -76,12 +76,12 @@ class ServerFacts(NamedTuple):
     """The known facts about a server.
 
     :param allocated: a provider and a class for each of its allocations
-    :param wishes: ``None`` if its flavor is not known
+    :param features: ``None`` if its flavor is not known
     """
 
     snapshot: Snapshot
     allocated: Sequence[tuple[ProviderState, str]]
-    wishes: Wishes | None
+    features: Features | None
     settings: Settings
 
 
@@ -113,21 +113,21 @@ def _is_baremetal(server: ServerFacts) -> bool:
 
 def _has_accelerator(server: ServerFacts) -> bool:
     """Return True if a server has an accelerator of Cyborg."""
-    if server.wishes is not None and server.wishes.specs.get(PROFILE):
+    if server.features is not None and server.features.specs.get(PROFILE_SPEC):
         return True
     return any(name == 'FPGA' or OWNER_CYBORG in state.traits for state, name in server.allocated)
 
 
 def _has_encrypted_memory(server: ServerFacts) -> bool:
     """Return True if the memory of a server is encrypted."""
-    if server.wishes is not None and server.wishes.requires_feature('mem_encryption'):
+    if server.features is not None and server.features.requires_feature('mem_encryption'):
         return True
     return any(name == _MEMORY for _, name in server.allocated)
 
 
 def _has_bound_device(server: ServerFacts) -> bool:
     """Return True if a server has a PCI device of an alias that is not live-migratable."""
-    counts = parse_alias_counts(server.wishes.specs) if server.wishes else ()
+    counts = parse_alias_counts(server.features.specs) if server.features else ()
     aliases = {name for name, count in counts if count}
     if aliases and server.settings.is_read:
         return not aliases <= server.settings.find_migratable_aliases()
@@ -143,10 +143,10 @@ def _has_bound_device(server: ServerFacts) -> bool:
 
 def _has_bound_tpm(server: ServerFacts) -> bool:
     """Return True if the secret of a server's TPM stays on its host."""
-    wishes = server.wishes
-    if wishes is None or wishes.choose_value('tpm_version') is None:
+    features = server.features
+    if features is None or features.choose_value('tpm_version') is None:
         return False
-    return wishes.specs.get('hw:tpm_secret_security', 'user') != 'host'
+    return features.specs.get('hw:tpm_secret_security', 'user') != 'host'
 
 
 #: What Nova does not live-migrate. Placement does not show file shares (``compute/api.py``,
@@ -186,7 +186,7 @@ RESTRICTIONS = (
 def find_restriction(
     snapshot: Snapshot,
     allocations: Allocations,
-    wishes: Wishes | None = None,
+    features: Features | None = None,
     settings: Settings = Settings(),  # noqa: B008 (immutable)
 ) -> Restriction | None:
     """Return the reason why Nova does not live-migrate a server; ``None`` if it does."""
@@ -196,7 +196,7 @@ def find_restriction(
         if uuid in snapshot.providers
         for name in resources
     ]
-    server = ServerFacts(snapshot, allocated, wishes, settings)
+    server = ServerFacts(snapshot, allocated, features, settings)
     return next((kind for kind in RESTRICTIONS if kind.applies(server)), None)
 
 

@@ -25,12 +25,17 @@ from placementclient.model.servers import (
 )
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
+from placementclient.nova.features import Features
 from placementclient.nova.images import Images
-from placementclient.nova.scheduler_filters import CAPABILITIES, METADATA, NUMA, PCI
+from placementclient.nova.scheduler_filters import (
+    CAPABILITIES_FILTER,
+    METADATA_FILTER,
+    NUMA_FILTER,
+    PCI_FILTER,
+)
 from placementclient.nova.server_parts import Refusal, ServerRequest
 from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
-from placementclient.nova.wishes import Wishes
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request, parse_request
 
@@ -173,8 +178,8 @@ class _RequestReader:
             request = self.scheduling.build_server_request(parts, is_owned=self.is_owned)
         except Refusal as reason:
             return f'Nova would refuse them: {reason}'
-        self._filtered += request.has_filter(CAPABILITIES, METADATA)
-        if request.unknown or request.ignored or request.has_filter(NUMA, PCI):
+        self._filtered += request.has_filter(CAPABILITIES_FILTER, METADATA_FILTER)
+        if request.unknown or request.ignored or request.has_filter(NUMA_FILTER, PCI_FILTER):
             return 'their flavor asks for devices or NUMA cells'
         allocations = self.snapshot.consumers[server.uuid].allocations
         if server_request.sum_amounts(request.first) != sum_parts(allocations.values()):
@@ -222,8 +227,8 @@ def _find_restrictions(
             continue
         allocations = snapshot.consumers[server.uuid].allocations
         with contextlib.suppress(Refusal):
-            wishes = Wishes(server.flavor, images.find(server)[0])
-            yield server.uuid, find_restriction(snapshot, allocations, wishes, settings)
+            features = Features(server.flavor, images.find(server)[0])
+            yield server.uuid, find_restriction(snapshot, allocations, features, settings)
 
 
 def _find_server_group_rules(

@@ -150,7 +150,7 @@ KILLED = """
         fsync(descriptor)
 
     client = Client(Session(auth=Direct(database)), HIGHEST)
-    client.supported()
+    client.read_version_range()
     os.fsync = killed
     getattr(engines, run)(client, storage.read_plan(path), f'{path}.journal')
 """

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from placementclient.api.parallel import parallel
+from placementclient.api.parallel import call_in_parallel
 
 
 def test_after_an_error_no_further_call_begins():
@@ -23,5 +23,5 @@ def test_after_an_error_no_further_call_begins():
         return number
 
     with pytest.raises(ValueError, match='away'):
-        list(parallel(call, range(100), 2))
+        list(call_in_parallel(call, range(100), 2))
     assert begun in ([0, 1], [1, 0])

@@ -11,7 +11,7 @@ import pytest
 from keystoneauth1 import loading
 
 from placementclient.api import trait
-from placementclient.api.parallel import parallel
+from placementclient.api.parallel import call_in_parallel
 from placementclient.basis import errors
 from placementclient.cli import plugin
 from placementclient.client.microversion import Microversion
@@ -211,7 +211,7 @@ def test_each_of_many_workers_keeps_its_connection(session):
         instance.get_configuration = lambda: {'placement_endpoint_override': url}
         client = plugin.make_client(instance)
         for _ in range(3):
-            list(parallel(lambda _: trait.list(client), range(WORKERS), WORKERS))
+            list(call_in_parallel(lambda _: trait.list(client), range(WORKERS), WORKERS))
         session.session.close()
         server.shutdown()
     assert Answering.connections == WORKERS

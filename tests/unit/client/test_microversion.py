@@ -9,7 +9,7 @@ from placementclient.client.microversion import (
     HIGHEST,
     Microversion,
     negotiate,
-    requested,
+    parse_requested,
 )
 
 
@@ -22,7 +22,7 @@ def test_text_that_is_no_version_is_refused(text):
 
 def test_every_version_of_the_service_can_be_asked_for():
     assert list(CHOICES) == ['1', *(f'1.{minor}' for minor in range(40))]
-    assert [requested(text) for text in CHOICES] == [
+    assert [parse_requested(text) for text in CHOICES] == [
         None,
         *(Microversion(1, minor) for minor in range(40)),
     ]
@@ -33,7 +33,7 @@ def test_every_version_of_the_service_can_be_asked_for():
 )
 def test_no_other_version_can_be_asked_for(text):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
-        requested(text)
+        parse_requested(text)
     assert str(refusal.value) == (
         f'Placement API version {text} is not known: give 1 for the highest that client and '
         'service both know, or one of 1.0 to 1.39'

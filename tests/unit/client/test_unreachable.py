@@ -136,7 +136,9 @@ def test_nothing_was_done_without_a_connection():
 
 def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer(serve):
     try:
-        Client(Session(Token(f'http://127.0.0.1:{refused_port()}', 'x')), max_retries=0).supported()
+        Client(
+            Session(Token(f'http://127.0.0.1:{refused_port()}', 'x')), max_retries=0
+        ).read_version_range()
     except errors.NoConnection:
         url = serve(sends(b'')).url
         assert message(url, endpoint=endpoints.CREATE_CLASS).endswith(UNKNOWN)

@@ -24,7 +24,7 @@ def device(address, kind='type-PCI', parent='', used=''):
 
 
 def made(devices, *specs, of=None):
-    entries = device_spec.parse_entries(json.dumps(list(specs) or [{}]), 'spec')
+    entries = device_spec.parse_device_specs(json.dumps(list(specs) or [{}]), 'spec')
     added, misfits = split_results(additions.build_additions(devices, {'': entries}, of))
     return (
         {entry['resource_provider']: entry for entry in added},

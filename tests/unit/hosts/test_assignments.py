@@ -191,7 +191,7 @@ def test_servers_are_assigned_to_their_numa_cells():
     loose = Domain(SERVERS[3], 's3.xml')
     allocated = {'VCPU': 4, 'MEMORY_MB': 512}
     rows, misfits = outcome(
-        assignments.assign_cells,
+        assignments.assign_numa_cells,
         [facts(bound, pinned, spanning, loose)],
         snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
     )

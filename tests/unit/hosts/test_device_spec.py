@@ -14,7 +14,7 @@ def device(address, parent='', kind='type-PCI'):
 
 
 def spec(**entry):
-    (parsed,) = device_spec.parse_entries(json.dumps(entry), 'spec')
+    (parsed,) = device_spec.parse_device_specs(json.dumps(entry), 'spec')
     return parsed
 
 
@@ -55,8 +55,8 @@ def test_the_address_of_a_physical_function_matches_its_virtual_functions():
 
 
 def test_the_first_matching_device_spec_wins():
-    specs = device_spec.parse_entries('{"vendor_id": "8086", "a": "1"}\n{"a": "2"}', 'spec')
-    match = device_spec.find_entry(specs, device('0000:81:00.1'), NONE)
+    specs = device_spec.parse_device_specs('{"vendor_id": "8086", "a": "1"}\n{"a": "2"}', 'spec')
+    match = device_spec.find_device_spec(specs, device('0000:81:00.1'), NONE)
     assert match is not None
     assert match.tags == {'a': '1'}
 
@@ -90,13 +90,13 @@ device_spec = {"address": "nor this"}
 
 @pytest.mark.parametrize('before', ['', '\n', '\ufeff \n\n[pci]\n'])
 def test_device_specs_of_a_nova_conf_are_read(before):
-    entries = device_spec.parse_entries(before + NOVA, 'nova.conf')
+    entries = device_spec.parse_device_specs(before + NOVA, 'nova.conf')
     assert [entry.vendor_id for entry in entries] == ['1137', '8086', '10de', '15b3']
 
 
 @pytest.mark.parametrize('value', ['null', '""', 'false'])
 def test_an_empty_tag_is_no_tag(value):
-    (entry,) = device_spec.parse_entries(
+    (entry,) = device_spec.parse_device_specs(
         f'{{"physical_network": {value}, "traits": {value}}}', 'spec'
     )
     assert entry.tags == {'physical_network': '', 'traits': ''}
@@ -127,7 +127,7 @@ def test_an_empty_tag_is_no_tag(value):
 )
 def test_device_specs_that_nova_refuses_are_errors(text, message):
     with pytest.raises(errors.BadFile) as caught:
-        device_spec.parse_entries(text, 'nova.conf')
+        device_spec.parse_device_specs(text, 'nova.conf')
     assert str(caught.value).startswith(message)
 
 
@@ -135,7 +135,7 @@ def test_device_specs_that_nova_refuses_are_errors(text, message):
 def test_a_line_of_a_configuration_ends_where_nova_ends_it(end, count):
     text = f'[pci]\n# of old{end}device_spec = {{"vendor_id": "8086"}}\n'
     if count:
-        assert len(device_spec.parse_entries(text, 'nova.conf')) == count
+        assert len(device_spec.parse_device_specs(text, 'nova.conf')) == count
     else:
         with pytest.raises(errors.BadFile, match='has no entry'):
-            device_spec.parse_entries(text, 'nova.conf')
+            device_spec.parse_device_specs(text, 'nova.conf')

@@ -61,7 +61,7 @@ def test_mdevctl_names_the_parent_by_its_address():
 
 
 def test_the_numa_cell_of_each_cpu_is_read():
-    assert libvirt.parse_cells(CAPABILITIES.encode(), 'c.xml') == {0: 0, 1: 0, 2: 1, 3: 1}
+    assert libvirt.parse_numa_cells(CAPABILITIES.encode(), 'c.xml') == {0: 0, 1: 0, 2: 1, 3: 1}
 
 
 BOMB = '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><domain>&b;</domain>'

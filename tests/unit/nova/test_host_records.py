@@ -100,7 +100,9 @@ def test_nodes_of_the_api_are_read(changes, expected):
         'uuid': 'ab', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
         'instance_uuid': None, 'is_busy': False, 'withheld': {},
     } | expected  # fmt: skip
-    [node] = host_records.decode_nodes({'nodes': [NODE | changes], 'next': None}, 'x.json')
+    [node] = host_records.decode_baremetal_nodes(
+        {'nodes': [NODE | changes], 'next': None}, 'x.json'
+    )
     assert {name: getattr(node, name) for name in fields} == fields
 
 
@@ -109,7 +111,7 @@ def test_nodes_of_openstackclient_are_read():
         'UUID': 'ab', 'Name': None, 'Instance UUID': 's', 'Power State': 'power on',
         'Provisioning State': 'active', 'Maintenance': False, 'Resource Class': 'gold',
     }  # fmt: skip
-    [node] = host_records.decode_nodes([record], 'x.json')
+    [node] = host_records.decode_baremetal_nodes([record], 'x.json')
     assert (node.uuid, node.state, node.resource_class, node.instance_uuid) == (
         'ab', 'active', 'gold', 's'
     )  # fmt: skip
@@ -120,7 +122,7 @@ def test_nodes_of_openstackclient_are_read():
 def test_a_list_of_nodes_without_deciding_fields_is_refused(field):
     short = {name: value for name, value in NODE.items() if name != field}
     with pytest.raises(errors.BadFile, match=r'x\.json: nodes\[0\]: .* --long'):
-        host_records.decode_nodes([short], 'x.json')
+        host_records.decode_baremetal_nodes([short], 'x.json')
 
 
 BANDWIDTH = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}
@@ -174,7 +176,7 @@ def test_absent_is_not_null_in_ports_and_subnets():
     """A port that requires nothing is known; of one without the field nothing is."""
     null = PORT | {'resource_request': None}
     unknown = {name: value for name, value in PORT.items() if name != 'resource_request'}
-    ports = host_records.decode_requested_ports([null, unknown | {'id': 'q'}], 'x.json')
+    ports = host_records.decode_server_ports([null, unknown | {'id': 'q'}], 'x.json')
     assert [port.request for port in ports] == [None, UNSET]
     subnets = [{'id': 'a', 'segment_id': None}, {'id': 'b', 'cidr': 'n'}]
     assert [s.segment_id for _, s in decode_records(subnets, 'x.json', Subnet)] == [None, UNSET]
@@ -194,7 +196,9 @@ def test_agents_have_the_bandwidths_of_their_devices():
         'resource_provider_bandwidths': bandwidths,
         'resource_provider_hypervisors': {'eth0': 'host.example.com'},
     }
-    [read] = host_records.decode_agents({'agents': [agent | {'configurations': configured}]}, '')
+    [read] = host_records.decode_network_agents(
+        {'agents': [agent | {'configurations': configured}]}, ''
+    )
     assert (read.type, read.host, read.is_synced) == ('NIC Switch agent', 'host', False)
     assert read.bandwidths == {
         ('host.example.com', 'eth0'): {
@@ -203,10 +207,10 @@ def test_agents_have_the_bandwidths_of_their_devices():
         },
         ('host', 'eth1'): {},
     }
-    [silent] = host_records.decode_agents([agent | {'configurations': {}}], '')
+    [silent] = host_records.decode_network_agents([agent | {'configurations': {}}], '')
     assert silent.bandwidths is None
     with pytest.raises(errors.BadFile, match='has no configurations'):
-        host_records.decode_agents([agent], '')
+        host_records.decode_network_agents([agent], '')
 
 
 def test_the_addresses_of_a_segment_are_those_of_its_pools_and_gateways():

@@ -5,7 +5,7 @@ import pytest
 
 from placementclient.basis import errors
 from placementclient.model.servers import Image, Server, ServerImage, VolumeReference
-from placementclient.nova.images import Images, read_image, read_images
+from placementclient.nova.images import Images, decode_image, decode_images
 
 GOLD = {'id': 'A', 'disk_format': 'raw', 'trait:CUSTOM_GOLD': 'required', 'min_ram': 4, 'tags': []}
 
@@ -21,7 +21,7 @@ def booted(device=None):
 
 
 def test_an_image_is_found_by_the_id_that_the_server_has():
-    known = read_images({'images': [GOLD]}, 'images.json')
+    known = decode_images({'images': [GOLD]}, 'images.json')
     found, unknown = known.find(Server('s', image=ServerImage('a')))
     assert found == Image({'trait:CUSTOM_GOLD': 'required'}, 'raw', 4)
     assert unknown == ()
@@ -51,7 +51,7 @@ def test_the_properties_that_nova_shows_lack_traits():
 )  # fmt: skip
 def test_a_server_of_a_volume_has_the_image_of_its_root_volume(volumes, expected):
     server = booted('/dev/vda')
-    known = read_images({'images': [], 'volumes': volumes}, 'x', [server])
+    known = decode_images({'images': [], 'volumes': volumes}, 'x', [server])
     found, unknown = known.find(server)
     assert found == expected
     assert bool(unknown) == (expected is None)
@@ -60,6 +60,6 @@ def test_a_server_of_a_volume_has_the_image_of_its_root_volume(volumes, expected
 @pytest.mark.parametrize('document', [{}, [1], {'images': [{'id': 'a'}]}, {'images': {}}, None])
 def test_a_file_that_has_no_images_is_refused(document):
     with pytest.raises(errors.BadFile):
-        read_images(document, 'x')
+        decode_images(document, 'x')
     with pytest.raises(errors.BadFile):
-        read_image(document, 'x')
+        decode_image(document, 'x')

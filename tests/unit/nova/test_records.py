@@ -117,7 +117,7 @@ def test_records_are_read_in_every_form(key, parse, record, expected):
     'parse',
     [records.decode_servers, records.decode_projects, host_records.decode_compute_services,
      host_records.decode_hypervisors,
-     host_records.decode_nodes, host_records.decode_bound_ports],
+     host_records.decode_baremetal_nodes, host_records.decode_bound_ports],
 )  # fmt: skip
 def test_a_document_that_is_no_list_is_refused_with_its_file(parse, document):
     with pytest.raises(errors.BadFile, match=r'x\.json: not a list of'):
@@ -305,7 +305,7 @@ def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
          'services[1]: a appears twice'),
         (host_records.decode_hypervisors, SHORT | {'hypervisor_hostname': 'h'}, {},
          'hypervisors[1]: a appears twice'),
-        (host_records.decode_nodes,
+        (host_records.decode_baremetal_nodes,
          {'uuid': 'a', 'power_state': None, 'resource_class': None, 'maintenance': False}, {},
          'nodes[1]: a appears twice'),
         (host_records.decode_bound_ports, SHORT | {'resource_request': None}, {},
@@ -369,7 +369,7 @@ def test_extra_specs_that_nova_hides_are_no_missing_option():
              {'rel': 'prev', 'href': 'http://nova/v2.1/os-hypervisors?marker=a'},
              {'rel': 'next', 'href': 'http://nova/v2.1/os-hypervisors?marker=h7'}]},
          'marker h7'),
-        (host_records.decode_nodes,
+        (host_records.decode_baremetal_nodes,
          {'nodes': [], 'next': 'http://ironic/v1/nodes?limit=1&marker=n7'}, 'marker n7'),
         (host_records.decode_bound_ports,
          {'ports': [], 'ports_links': [

@@ -30,7 +30,7 @@ def test_a_plain_flavor_asks_for_cpus_memory_and_disk():
     assert request.first == CandidateRequest(
         Filter(PLAIN), root_forbidden=('COMPUTE_STATUS_DISABLED',), limit=1000
     )
-    assert (request.unknown, request.impossible) == ((), '')
+    assert (request.unknown, request.placement_refusal) == ((), '')
 
 
 def test_disks_are_added_and_swap_is_rounded_up():
@@ -160,7 +160,7 @@ def test_extra_specs_that_the_scheduler_ignores_are_named():
     ],
 )  # fmt: skip
 def test_a_flavor_that_placement_refuses_is_an_error(specs, reason):
-    assert predicted(flavor(**specs)).impossible == reason
+    assert predicted(flavor(**specs)).placement_refusal == reason
 
 
 @pytest.mark.parametrize('amount', ['x', '-1', '9' * 5000])

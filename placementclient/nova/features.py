@@ -70,7 +70,7 @@ def is_true(text: str) -> bool:
     return text.strip().lower() in _TRUE
 
 
-class Wishes:
+class Features:
     """The extra specs of a flavor and the properties of an image.
 
     :ivar has_image: False where nothing is known of the image
