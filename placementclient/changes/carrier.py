@@ -266,7 +266,7 @@ class Carrier(Inspector):
         current = self.latest_plan(change)
         planned = current.after.providers
         created = [
-            provider.uuid for provider in current.created() if provider.uuid in live.providers
+            provider.uuid for provider in current.list_created() if provider.uuid in live.providers
         ]
         if added := [
             o for uuid in created for o in find_additions(planned[uuid], live.providers[uuid])

@@ -55,8 +55,8 @@ def find_inventory_deviations(
     change: Change, live: Snapshot, *, is_strict: bool = False
 ) -> Iterator[Finding]:
     """Yield the deviations of inventories, and the providers that are missing, or still exist."""
-    local = {provider.uuid for provider in change.local_providers()}
-    created = {provider.uuid for provider in change.created()}
+    local = {provider.uuid for provider in change.list_local_providers()}
+    created = {provider.uuid for provider in change.list_created()}
     is_whole = local - created <= live.providers.keys()
     for provider in change.providers:
         state = live.providers.get(provider.uuid)
@@ -230,7 +230,7 @@ def _judge_allocations(
     moved = [uuid for uuid in allocated if allocated[uuid] != desired.get(uuid)]
     places = sorted(names.get(uuid, uuid) for uuid in moved)
     # A consumer without allocations in the trees was migrated since.
-    is_damage = any(provider.uuid in allocated for provider in change.local_providers())
+    is_damage = any(provider.uuid in allocated for provider in change.list_local_providers())
     return 'misplaced', f'is not where the plan put it, but on {", ".join(places)}', is_damage
 
 

@@ -63,7 +63,7 @@ def moving_parts(change: Change, live: Snapshot) -> Iterator[InventoryPart]:
 
     Other plans change a sharing provider too, before this one or after it.
     """
-    for provider in change.local_providers():
+    for provider in change.list_local_providers():
         for name in sorted(provider.changed_classes):
             yield inventory_part(provider, name, live.providers.get(provider.uuid))
 
@@ -79,7 +79,9 @@ def is_untouched(change: Change, live: Snapshot) -> bool:
 
     The providers that the plan makes have something as soon as it has happened.
     """
-    created = [provider.uuid for provider in change.created() if provider.content_after.inventories]
+    created = [
+        provider.uuid for provider in change.list_created() if provider.content_after.inventories
+    ]
     are_empty = all(uuid not in live.providers or is_empty(live, uuid) for uuid in created)
     return phase_of(change, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
 

@@ -146,7 +146,7 @@ class _AtomicProgress(Progress):
     def facets_of_status(self) -> ScopeFacets:
         """Return the inventories that move, and the traits that go."""
         facets: dict[str, set[str]] = defaultdict(set)
-        for provider in self.change.local_providers():
+        for provider in self.change.list_local_providers():
             facets[provider.uuid] |= {'inventories'} if provider.changed_classes else set()
         for provider in self.change.providers:
             facets[provider.uuid] |= {'traits'} if provider.lost_traits else set()

@@ -64,7 +64,7 @@ def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     pairs = list(find_changed_consumers(before, after))
     room = _InventoryTransfer(before, after, pairs)
     changed = {uuid for uuid, inventories in room.after.items() if inventories != room.before[uuid]}
-    if changed or any(pair.moves for pair in pairs):
+    if changed or any(pair.changes_allocations for pair in pairs):
         yield _make_reshape(room.before, room.after, _ProviderGroup(changed, pairs))
     yield from _set_allocations(_owner_changes(pairs))
 
@@ -253,7 +253,7 @@ def _make_reshape(
     consumers = (
         ConsumerChange(pair.before, _with_new_allocations(pair))
         for pair in sorted(group.pairs, key=lambda pair: pair.uuid)
-        if pair.moves
+        if pair.changes_allocations
     )
     return Reshape(tuple(inventories), tuple(consumers))
 

@@ -73,7 +73,7 @@ class TreeResult:
         return self.state in (State.LEFT_ALONE, State.DONE_IN_PART, State.FAILED)
 
     @property
-    def differs(self) -> bool:
+    def had_unexpected_state(self) -> bool:
         """Return whether the tree had an unexpected state, rather than an error."""
         return self.state is State.LEFT_ALONE or isinstance(self.error, errors.Differs)
 
@@ -106,7 +106,7 @@ class Outcome:
             return ExitStatus.DONE
         if any(tree.is_done or tree.state is State.DONE_IN_PART for tree in self.trees):
             return ExitStatus.PARTIAL
-        if self.stopped is None and all(tree.differs for tree in undone):
+        if self.stopped is None and all(tree.had_unexpected_state for tree in undone):
             return ExitStatus.DIFFERS
         if self.is_partial:
             return ExitStatus.PARTIAL
@@ -118,7 +118,7 @@ class Outcome:
             if error is not None:
                 raise error
 
-    def trees_in(self, *states: State) -> list[TreeResult]:
+    def list_trees(self, *states: State) -> list[TreeResult]:
         return [tree for tree in self.trees if tree.state in states]
 
 

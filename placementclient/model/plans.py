@@ -48,7 +48,7 @@ class PlannedRow(msgspec.Struct, frozen=True, gc=False):
     evidence: str | None = None
 
     @property
-    def moves(self) -> bool:
+    def is_move(self) -> bool:
         """Return whether the amount goes to another provider or class."""
         origin = self.from_provider, self.resource_class
         return origin != (self.to_provider, self.to_resource_class)
@@ -76,7 +76,7 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
     facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-class LeftOut(msgspec.Struct, frozen=True, gc=False):
+class UnplannedTree(msgspec.Struct, frozen=True, gc=False):
     """A tree without a plan, with the reasons."""
 
     root_provider_uuid: str
@@ -172,7 +172,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         return {*self.before.allocations, *self.after.allocations}
 
     @property
-    def moves(self) -> bool:
+    def changes_allocations(self) -> bool:
         """Return whether its allocations change."""
         return self.before.allocations != self.after.allocations
 
@@ -184,7 +184,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_release(self) -> bool:
         """Return whether the consumer only gives allocations back."""
-        return self.moves and all(gain <= 0 for _, _, gain in self.gains())
+        return self.changes_allocations and all(gain <= 0 for _, _, gain in self.gains())
 
     def is_outdated_release(self, live: Consumer | None) -> bool:
         """Return whether it only gives back, and the consumer has changed since that was decided.
@@ -226,7 +226,7 @@ def find_changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[Consum
     """Yield the consumers whose allocations or owners change, by UUID."""
     for uuid in sorted({*before.consumers, *after.consumers}):
         change = _make_consumer_change(before.consumers.get(uuid), after.consumers.get(uuid))
-        if change.moves or not change.keeps_owner:
+        if change.changes_allocations or not change.keeps_owner:
             yield change
 
 
@@ -300,12 +300,12 @@ class Change:
         """Return the states before and after the change, or before and after its rollback."""
         return (self.after, self.before) if backward else (self.before, self.after)
 
-    def local_providers(self) -> Iterator[ProviderChange]:
+    def list_local_providers(self) -> Iterator[ProviderChange]:
         """The providers without the sharing ones of other trees."""
         roots = self.roots
         return (provider for provider in self.providers if provider.root_provider_uuid in roots)
 
-    def created(self) -> Iterator[ProviderChange]:
+    def list_created(self) -> Iterator[ProviderChange]:
         """The new providers, parents before their children."""
         return (provider for provider in self.providers if provider.is_created)
 
@@ -347,7 +347,7 @@ class Plan:
     changes: tuple[Change, ...]
     command: str = ''
     recipe: Recipe[Spec] | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[UnplannedTree, ...] = ()
     origin: Origin | None = None
     digest: str | None = field(default=None, compare=False)
 

@@ -68,11 +68,11 @@ def advise_amending(
 class HealServer:
     """Give a server the allocations that it should have, with its own owner.
 
-    :param amounts: whether what it holds already becomes what its flavor asks for
+    :param corrects_amounts: whether what it holds already becomes what its flavor asks for
     """
 
     server_uuid: str
-    amounts: bool = False
+    corrects_amounts: bool = False
 
 
 #: Creates the missing records of consumers; for the administrator of the service.

@@ -221,7 +221,7 @@ class Snapshot:
         trees = (self.consumers_on(state.uuid) for state in self.tree(root_uuid))
         return list({consumer.uuid: consumer for using in trees for consumer in using}.values())
 
-    def without_usages(self) -> list[ProviderState]:
+    def find_missing_usages(self) -> list[ProviderState]:
         """The providers without usages that have allocations."""
         used = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         return [

@@ -94,7 +94,7 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         """Return whether the provider may have inventory of a class afterwards."""
         return 'inventories' not in self.whole or name in self.inventories
 
-    def is_satisfied(self, name: str, inventory: Inventory | None) -> bool:
+    def matches_inventory(self, name: str, inventory: Inventory | None) -> bool:
         """Return whether it states all inventories, and this one of a class with its total."""
         if 'inventories' not in self.whole or (name in self.inventories) != (inventory is not None):
             return False
@@ -263,7 +263,7 @@ class SpecIndex:
                 for name in _list_readings(text):
                     self._entries_about.setdefault(name, []).append(index)
 
-    def scope(self, root: Named, names: Collection[str]) -> TreeScope:
+    def find_scope(self, root: Named, names: Collection[str]) -> TreeScope:
         """Return the parts about one tree.
 
         :param names: names and UUIDs of all its providers
@@ -284,9 +284,9 @@ class SpecIndex:
             tuple(index - number for index in order if index >= number),
         )
 
-    def find_mentioned(self, root: Named, names: Collection[str]) -> set[str]:
+    def list_mentioned_names(self, root: Named, names: Collection[str]) -> set[str]:
         """Return the names and UUIDs of targets and other entries in one tree."""
-        moves, providers, additions = self.scope(root, names)
+        moves, providers, additions = self.find_scope(root, names)
         templates = {self._spec.moves[index].target for index in moves}
         entries = [self._spec.providers[index] for index in providers]
         for entry in (*entries, *(self._spec.additions[index] for index in additions)):

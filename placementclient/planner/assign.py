@@ -24,7 +24,7 @@ from placementclient.planner.solve.search import (
 
 
 @dataclass(slots=True)
-class Assignment:
+class AssignmentResult:
     """The targets of all amounts that move.
 
     :param rows: the rows of the plan, each with its label, ordered by source, consumer and class
@@ -43,7 +43,7 @@ def assign_targets(
     spec: Spec,
     assigned: Mapping[AllocationKey, Sequence[PlannedRow]],
     timeout: float = TIMEOUT,
-) -> Assignment:
+) -> AssignmentResult:
     """Return a target for each allocation that must move in trees that change together.
 
     :param assigned: by allocation, the rows that the operator assigns
@@ -147,13 +147,13 @@ def label_rows(
     target_state: TargetState,
     consumer_items: Sequence[ConsumerItem],
     decisions: Sequence[ItemDecision],
-) -> Assignment:
+) -> AssignmentResult:
     """Return the decisions as rows of a plan, each labelled mapped, forced or inferred.
 
     :param decisions: one for each item
     """
     ordered: list[tuple[tuple[int, str], PlannedRow]] = []
-    assignment = Assignment([], [])
+    assignment = AssignmentResult([], [])
     for item, decision in zip(consumer_items, decisions, strict=True):
         for position, allocation in enumerate(item.allocations):
             if allocation.row is not None:
@@ -214,7 +214,7 @@ def _make_undecided_row(
     has_names = any(names.count(name) > 1 for name in choices)
     classes = dict.fromkeys(target.key.resource_class for target in targets) if has_names else ()
     row = UndecidedRow(
-        target_state.name_tree(allocation.source),
+        target_state.find_tree_name(allocation.source),
         item.consumer.uuid,
         allocation.resource_class,
         allocation.amount,

@@ -12,14 +12,14 @@ from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import invariants, warnings
-from placementclient.planner.assign import Assignment
+from placementclient.planner.assign import AssignmentResult
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
 def compose_change(
     snapshot: Snapshot,
     target_state: TargetState,
-    assignment: Assignment,
+    assignment: AssignmentResult,
     spec: Spec,
     *,
     migrations: Sequence[ServerMigration] | None = (),
@@ -31,7 +31,7 @@ def compose_change(
     :raises invariants.BadPlan: if the planner has made a mistake
     """
     providers = target_state.providers
-    consumers = list(_change_consumers(snapshot, target_state, assignment.rows))
+    consumers = list(_list_consumer_changes(snapshot, target_state, assignment.rows))
     gains = sum_gains((change.before.allocations, change.after.allocations) for change in consumers)
     tree = Change(
         {root.uuid: root.name for root in target_state.roots},
@@ -60,7 +60,7 @@ def compose_change(
             for flow in target_state.flows
         ),
     )
-    invariants.check_tree(tree, spec)
+    invariants.check_change(tree, spec)
     return dataclasses.replace(
         tree, warnings=tuple(warnings.find_warnings(snapshot, target_state, tree, migrations))
     )
@@ -77,14 +77,14 @@ def _sum_usages(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str,
     return {name: amount for name, amount in sums.items() if amount or name in remaining}
 
 
-def _change_consumers(
+def _list_consumer_changes(
     snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> Iterator[ConsumerChange]:
     """Yield the change of each consumer with an amount that moves."""
     uuids = {provider.name: uuid for uuid, provider in target_state.providers.items()}
     by_consumer: dict[str, list[PlannedRow]] = {}
     for row in rows:
-        if row.moves:
+        if row.is_move:
             by_consumer.setdefault(row.consumer_uuid, []).append(row)
     for uuid, moving in sorted(by_consumer.items()):
         consumer = snapshot.consumers[uuid]

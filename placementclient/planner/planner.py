@@ -11,18 +11,18 @@ from placementclient.model.connected import group_connected
 from placementclient.model.patterns import is_pattern
 from placementclient.model.plans import (
     Change,
-    LeftOut,
     Notice,
     Plan,
     PlannedRow,
     PlanOptions,
     Recipe,
+    UnplannedTree,
 )
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Keys, Spec
-from placementclient.planner.assign import Assignment, assign_targets
+from placementclient.planner.assign import AssignmentResult, assign_targets
 from placementclient.planner.composition import compose_change
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import (
@@ -124,7 +124,7 @@ class _Planner:
         self._assignments = AssignedRows(spec, rows)
         self._solver_timeout, self._migrations = solver_timeout, migrations
         self.changes: list[Change] = []
-        self.left: list[LeftOut] = []
+        self.left: list[UnplannedTree] = []
         self._causes: list[Cause] = []
         self._slack: list[Cause] = []
         self.undecided: list[UndecidedRow] = []
@@ -208,7 +208,7 @@ class _Planner:
             return refusal
         return None
 
-    def _make_change(self, layout: _Layout) -> tuple[Change, Assignment]:
+    def _make_change(self, layout: _Layout) -> tuple[Change, AssignmentResult]:
         """Return the change of trees with the assignment of their allocations."""
         snapshot, spec, (target_state, assigned) = self.snapshot, self.spec, layout
         assignment = assign_targets(snapshot, target_state, spec, assigned, self._solver_timeout)
@@ -224,7 +224,7 @@ class _Planner:
         self._causes += refusal.causes
         self._slack += refusal.slack
         reasons = tuple(Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes)
-        self.left += (LeftOut(root.uuid, root.name, reasons) for root in roots)
+        self.left += (UnplannedTree(root.uuid, root.name, reasons) for root in roots)
 
     def raise_for_unplanned_trees(self) -> None:
         """Raise an error if the plan leaves out a tree.

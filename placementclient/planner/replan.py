@@ -99,7 +99,7 @@ def _check_new_children(snapshot: Snapshot, change: Change) -> None:
 
     :raises Refused: with the name of the first one
     """
-    for provider in change.created():
+    for provider in change.list_created():
         state = snapshot.find(provider.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{provider.name}, which the plan makes, is there and not empty'

@@ -45,7 +45,7 @@ class ReshapeCarrier(Carrier):
                     f'was reviewed: {difference}. Plan again into another file',
                 )
             try:
-                invariants.check_tree(again, self.plan.recipe.spec)
+                invariants.check_change(again, self.plan.recipe.spec)
             except invariants.BadPlan as fault:
                 raise errors.BadFile(path, str(fault)) from None
 
@@ -83,7 +83,7 @@ class ReshapeCarrier(Carrier):
 
 def _drop_prepared(snapshot: Snapshot, change: Change) -> Snapshot:
     """Return a snapshot without the plan's own providers that are made, and still empty."""
-    made = {provider.uuid for provider in change.created()}
+    made = {provider.uuid for provider in change.list_created()}
     prepared = {
         uuid
         for uuid in made & snapshot.providers.keys()

@@ -38,7 +38,9 @@ def doubled(client, plan):
 
 
 def taken_off_a_child(client, plan):
-    child = next(change for change in plan.changes[0].created() if change.name.endswith('gpu1'))
+    child = next(
+        change for change in plan.changes[0].list_created() if change.name.endswith('gpu1')
+    )
     inventory.delete(client, child.uuid, 'VGPU')
     return 'the inventory of VGPU on compute0_gpu1 is not that of the plan: '
 
@@ -64,7 +66,7 @@ def test_apply_leaves_a_tree_alone_that_others_have_undone_in_part(client, path,
 def test_a_second_apply_keeps_figures_that_others_changed_later(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
-    child = next(plan.changes[0].created())
+    child = next(plan.changes[0].list_created())
     read = inventory.list(client, child.uuid)
     assert read.generation is not None
     inventory.set(client, child.uuid, 'VGPU', {'total': 4, 'reserved': 1}, read.generation)

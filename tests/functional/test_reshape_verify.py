@@ -48,7 +48,7 @@ def test_verify_shows_one_row_for_one_changed_total(client, plan):
 def test_later_changes_of_others_are_no_damage(client, plan, path):
     engines.apply(client, plan, path)
     assert rows(client, plan, path) == []
-    child, _ = plan.changes[0].created()
+    child, _ = plan.changes[0].list_created()
     resize(5, child.uuid)(client)
     allocation.delete(client, uuid_of('server0.0'))
     hand_over(client)
@@ -69,7 +69,7 @@ def test_inventory_on_both_sides_is_damage(client, plan, path):
 
 def test_a_child_that_is_gone_is_damage(client, plan, path):
     engines.apply(client, plan, path)
-    child, _ = plan.changes[0].created()
+    child, _ = plan.changes[0].list_created()
     for consumer in clouds.captured(client).consumers_on(child.uuid):
         allocation.delete(client, consumer.uuid)
     resource_provider.delete(client, child.uuid)

@@ -13,7 +13,7 @@ from placementclient.files import encoding, specifications
 from placementclient.files.decoding import FileContent
 from placementclient.files.encoding import convert_to_json, encode_json, open_object, separate_lines
 from placementclient.files.snapshots import SharedParts
-from placementclient.model.plans import LeftOut, Plan, Recipe
+from placementclient.model.plans import Plan, Recipe, UnplannedTree
 from placementclient.model.snapshots import Origin
 from placementclient.model.specifications import Spec, SpecRecord
 
@@ -32,7 +32,7 @@ class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     command: str
     origin: Origin | None
     recipe: Recipe[S] | None
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[UnplannedTree, ...]
 
 
 class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):

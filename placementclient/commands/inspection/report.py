@@ -120,7 +120,8 @@ def _refuse_missing_trees(plan: Plan, snapshot: Snapshot) -> None:
         name
         for tree in plan.changes
         for uuid, name in tree.roots.items()
-        if uuid not in snapshot.providers and uuid not in {change.uuid for change in tree.created()}
+        if uuid not in snapshot.providers
+        and uuid not in {change.uuid for change in tree.list_created()}
     ]
     if missing:
         raise errors.BadArgument(

@@ -91,7 +91,7 @@ class ApplyReshape(base.Lister):
             if is_of_other_service(plan.origin, here):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
         outcome = _run_plan(self, plan, count)
-        suggest_planning_again(self, plan, outcome.trees_in(State.LEFT_ALONE))
+        suggest_planning_again(self, plan, outcome.list_trees(State.LEFT_ALONE))
         return _show_outcome(self, outcome)
 
     def _confirm_running_computes(self, changes: Sequence[Change]) -> None:
@@ -252,7 +252,7 @@ def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = Fa
     from placementclient.render import runs
 
     command.exit_status, command.ending = outcome.exit_status, runs.summarize_run(outcome)
-    begun = outcome.trees_in(State.DONE_IN_PART)
+    begun = outcome.list_trees(State.DONE_IN_PART)
     steps = runs.advise_completing(begun, command.args.plan, command.program, backward=backward)
     command.next_steps = [*command.next_steps, *steps]
     if outcome.stopped is not None and command.app.options.debug:

@@ -104,7 +104,7 @@ def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
             for place, side in enumerate(('holds', 'should_hold'))
         }
         heal = heal_amounts(cloud.snapshot, server, consumer)
-        remedy = HealServer(server.uuid, amounts=True) if heal.consumer else None
+        remedy = HealServer(server.uuid, corrects_amounts=True) if heal.consumer else None
         yield _make_server_finding(cloud, server, facts, remedy, heal.reason)
 
 

@@ -38,13 +38,13 @@ def check_plan(plan: Plan) -> None:
     assert recipe is not None
     checked_changes = [CheckedChange(change, recipe.spec) for change in plan.changes]
     faults = [fault for checked in checked_changes for fault in _find_faults(checked)]
-    faults += _check_selection(plan.changes, recipe.spec.trees)
+    faults += _check_selected_trees(plan.changes, recipe.spec.trees)
     faults += moves.check_assignments(recipe, checked_changes)
     if faults:
         raise BadPlan(faults)
 
 
-def check_tree(change: Change, spec: Spec) -> None:
+def check_change(change: Change, spec: Spec) -> None:
     """Check the change of trees that change together.
 
     :raises BadPlan: with every fault found
@@ -66,7 +66,9 @@ def _find_faults(checked: CheckedChange) -> Iterator[str]:
             yield f'{checked.change.root_provider_name}: {fault}'
 
 
-def _check_selection(changes: Iterable[Change], selection: TreeSelection | None) -> Iterator[str]:
+def _check_selected_trees(
+    changes: Iterable[Change], selection: TreeSelection | None
+) -> Iterator[str]:
     """Yield a fault for each tree that the specification does not select."""
     for change in changes if selection else ():
         for uuid, name in change.roots.items():
@@ -90,7 +92,7 @@ def _check_identities(checked: CheckedChange) -> Iterator[str]:
             yield f'the root is called {root.name} among the providers'
     for provider in change.providers:
         if provider.is_created:
-            yield from _check_creation(checked, provider)
+            yield from _check_created_provider(checked, provider)
         elif provider.after is None or provider.is_moved:
             yield f'{provider.name} is to be deleted, renamed or moved'
         parent = checked.by_uuid.get(provider.parent_provider_uuid or '')
@@ -98,7 +100,7 @@ def _check_identities(checked: CheckedChange) -> Iterator[str]:
             yield f'{provider.name} is below {parent.name}, which is in another tree'
 
 
-def _check_creation(checked: CheckedChange, change: ProviderChange) -> Iterator[str]:
+def _check_created_provider(checked: CheckedChange, change: ProviderChange) -> Iterator[str]:
     """Yield the faults in the identity of a new provider."""
     if change.root_provider_uuid not in checked.change.roots:
         yield f'{change.name} is to be made in another tree'

@@ -49,7 +49,7 @@ def _sum_rows(checked: CheckedChange, moved: dict[str, Amounts]) -> Iterator[str
         if row.amount <= 0:
             yield f'a row of {row.consumer_uuid} moves {row.amount}'
         move = row.from_provider, row.resource_class, row.to_provider, row.to_resource_class
-        if row.moves and move not in moves:
+        if row.is_move and move not in moves:
             yield (
                 f'no move leads {row.resource_class} of {row.consumer_uuid} from '
                 f'{row.from_provider} to {row.to_provider} as {row.to_resource_class}'

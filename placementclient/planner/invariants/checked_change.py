@@ -59,7 +59,7 @@ class CheckedChange:
         """
         spec = self.spec
         names = {name for change in (*members, *others) for name in (change.name, change.uuid)}
-        scope = spec.index.scope(root, names.union(root))
+        scope = spec.index.find_scope(root, names.union(root))
         moves = [
             SourcedMove(move, source, fill_template(move.target, root, (source.uuid, source.name)))
             for move in (spec.moves[index] for index in scope.moves)
@@ -72,7 +72,7 @@ class CheckedChange:
             }:
                 self._entries.setdefault(uuid, []).append(entry)
         for addition in (spec.additions[index] for index in scope.additions):
-            change = self.find(fill_template(addition.name, root))
+            change = self.find_provider(fill_template(addition.name, root))
             # A sharing provider gets its additions in its own tree.
             if change is not None and change.root_provider_uuid == root[0]:
                 self._entries.setdefault(change.uuid, []).append(addition)
@@ -81,7 +81,7 @@ class CheckedChange:
         """Return the entries of the specification about a provider."""
         return self._entries.get(change.uuid, ())
 
-    def find(self, name_or_uuid: str) -> ProviderChange | None:
+    def find_provider(self, name_or_uuid: str) -> ProviderChange | None:
         """Return the provider of the plan with this UUID, or else with this name."""
         return self.by_uuid.get(normalize_uuid(name_or_uuid)) or self.by_name.get(name_or_uuid)
 
@@ -90,7 +90,7 @@ class CheckedChange:
     ) -> Iterator[ProviderChange]:
         """Yield the providers of a tree that are sources of a move."""
         name = fill_template(move.source, root)
-        exact = self.find(name)
+        exact = self.find_provider(name)
         for change in members:
             if exact is not None or not patterns.is_pattern(name):
                 is_source = change is exact and not change.is_created
@@ -109,9 +109,9 @@ class CheckedChange:
         With the name of a source in it, only targets of that source's moves count.
         """
         if SOURCE not in template:
-            yield self.find(fill_template(template, root))
+            yield self.find_provider(fill_template(template, root))
             return
         for move, source, target in moves:
-            change = self.find(fill_template(template, root, (source.uuid, source.name)))
-            if move.moves_anything and change is self.find(target):
+            change = self.find_provider(fill_template(template, root, (source.uuid, source.name)))
+            if move.moves_anything and change is self.find_provider(target):
                 yield change

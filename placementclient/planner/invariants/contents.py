@@ -119,7 +119,7 @@ def _check_traits_and_aggregates(checked: CheckedChange) -> Iterator[str]:
     """Yield a fault for each provider with other traits or aggregates than specified."""
     gained, lost = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for move, source, name in checked.moves:
-        target = checked.find(name)
+        target = checked.find_provider(name)
         if target is not None and target is not source:
             moved = source.content_before.traits.intersection(move.traits)
             gained[target.uuid] |= moved

@@ -40,7 +40,7 @@ def _derive_moves(checked: CheckedChange) -> Iterator[InventoryMove]:
         for name, amount in move.resources.items():
             taken[source.uuid, name] += 0 if amount == ALL else amount
     for move, source, target in checked.moves:
-        change = checked.find(target)
+        change = checked.find_provider(target)
         for name, amount in move.resources.items():
             inventory = source.content_before.inventories.get(name)
             if inventory is None or _has_moved(checked, move, name, source, change):
@@ -64,7 +64,7 @@ def _has_moved(
     return all(
         provider is not None
         and any(
-            entry.is_satisfied(side_name, provider.content_before.inventories.get(side_name))
+            entry.matches_inventory(side_name, provider.content_before.inventories.get(side_name))
             for entry in checked.find_entries(provider)
         )
         for provider, side_name in sides
@@ -112,7 +112,7 @@ def _keeps_assignment(
 
     :param source: the name of the provider that the amount leaves; ``None``: any
     """
-    provider = checked.find(assigned.to_provider)
+    provider = checked.find_provider(assigned.to_provider)
     of_class = [
         row
         for row in rows

@@ -201,7 +201,7 @@ def _make_undecided_row(target_state: TargetState, key: AllocationKey, amount: i
     names = tuple(dict.fromkeys(target.provider for target in targets))
     classes = tuple(dict.fromkeys(target.key.resource_class for target in targets))
     return UndecidedRow(
-        target_state.name_tree(source),
+        target_state.find_tree_name(source),
         key.consumer_uuid,
         key.resource_class,
         amount,

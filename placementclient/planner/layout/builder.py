@@ -43,7 +43,7 @@ def build_target_state(
             if provider.before is None:
                 created.setdefault(provider.name, root.name)
     if not causes:
-        moved = dict(_take_off_sources(target_state))
+        moved = dict(_take_from_sources(target_state))
         reserving = _give_to_targets(target_state, moved)
         causes += _apply_stated_inventories(target_state)
         causes += _check_whole_entries(target_state)
@@ -66,7 +66,7 @@ class _TreeBuilder(TargetProviders):
 
     def build(self) -> None:
         """Find the sources and targets of the tree, its flows and its additions."""
-        self.provide_stated()
+        self.find_or_create_stated()
         flows = [*self._make_flows()]
         self._check_totals(flows)
         self._target_state.flows += flows
@@ -95,8 +95,8 @@ class _TreeBuilder(TargetProviders):
         """Yield the inventory that one move takes off one source, and move the traits."""
         move = self._spec.moves[index]
         keys = 'moves', index, 'to_resource_provider'
-        target = self.provide(self.fill_name(move.target, source), source, keys)
-        origin = self.provide(source.uuid)
+        target = self.find_or_create(self.fill_name(move.target, source), source, keys)
+        origin = self.find_or_create(source.uuid)
         if target is None or origin is None:
             return
         if target is not origin:
@@ -122,7 +122,7 @@ class _TreeBuilder(TargetProviders):
         move, key = self._spec.moves[index], InventoryKey(origin.uuid, name)
         specified, target_class = move.resources[name], move.name_at_target(name)
         inventory = origin.inventories_before.get(name)
-        has_moved = origin.is_satisfied(name) and target.is_satisfied(target_class)
+        has_moved = origin.has_stated_inventory(name) and target.has_stated_inventory(target_class)
         is_pattern = move.source not in (origin.name, origin.uuid) and '{' not in move.source
         if has_moved or (inventory is None and is_pattern):
             return None
@@ -181,7 +181,7 @@ class _TreeBuilder(TargetProviders):
 
     def _apply_addition(self, index: int, addition: Addition) -> None:
         """Add the inventories and allocations of an addition to its provider."""
-        target = self.provide(self.fill_name(addition.name))
+        target = self.find_or_create(self.fill_name(addition.name))
         if target is None:
             return
         gained = {flow.destination for flow in self._target_state.flows}
@@ -198,7 +198,7 @@ class _TreeBuilder(TargetProviders):
                 added[InventoryKey(target.uuid, name)] = amount
 
 
-def _take_off_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey, Inventory]]:
+def _take_from_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey, Inventory]]:
     """Take the moved amounts off the sources; yield each inventory as it was before."""
     by_origin: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:

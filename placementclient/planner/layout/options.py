@@ -103,7 +103,7 @@ class ConsumerJudge:
 
         :raises Refused: if there are too many options to try
         """
-        are_one = self._wrong or not self._are_independent()
+        are_one = self._wrong or not self._are_items_independent()
         for items in [self._items] if are_one else ([item] for item in self._items):
             yield from self._join_items(items)
 
@@ -118,7 +118,7 @@ class ConsumerJudge:
         inventory = self._find_inventory(key)
         return inventory is None or inventory.admits(amount)
 
-    def _are_independent(self) -> bool:
+    def _are_items_independent(self) -> bool:
         """Return whether no option of an item excludes an option of another item."""
         users = Counter[InventoryKey]()
         for item in self._items:

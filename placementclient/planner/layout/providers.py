@@ -44,7 +44,7 @@ class TargetProviders:
         self._applied: dict[str, SpecEntry] = {}
         self._pending: set[str] = set()
         names = {name for state in self._members.values() for name in (state.name, state.uuid)}
-        scope = spec.index.scope((root.uuid, root.name), names)
+        scope = spec.index.find_scope((root.uuid, root.name), names)
         #: the indexes of the moves that may be about this tree
         self.moves = scope.moves
         #: the entries about this tree by the UUID of an existing provider, else by the name
@@ -151,13 +151,13 @@ class TargetProviders:
         elif exact is None or move.source != name:
             self.refuse('no-source', provider=name)
 
-    def provide_stated(self) -> None:
+    def find_or_create_stated(self) -> None:
         """Find or create the providers of all entries without ``{source}``."""
         for name in self._entries:
             if name not in self._by_source:
-                self.provide(name)
+                self.find_or_create(name)
 
-    def provide(
+    def find_or_create(
         self, name: str, source: ProviderState | None = None, keys: Keys = ()
     ) -> TargetProvider | None:
         """Return the provider of a name or UUID; create it if it does not exist.
@@ -180,7 +180,7 @@ class TargetProviders:
             provider = self._use_existing(state, stated)
         elif provider is None:
             keys = keys or (entry.keys if entry else ())
-            provider = self._create(name, stated, source, keys)
+            provider = self._create_provider(name, stated, source, keys)
         if provider is not None:
             self._made[key] = self._target_state.providers[provider.uuid] = provider
             if entry is not None:
@@ -241,7 +241,7 @@ class TargetProviders:
         if parent is not None and is_other and not has_placeholder(desired):
             self.refuse('wrong-parent', provider=state.name, parent=parent.name, wanted=desired)
 
-    def _create(
+    def _create_provider(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None, keys: Keys
     ) -> TargetProvider | None:
         """Return a new provider for the target state; ``None`` if it cannot be created."""
@@ -276,5 +276,5 @@ class TargetProviders:
             return self._made[name].uuid
         if name in self._pending or is_uuid(name) or not self._list_entries(name, None, source):
             return None
-        parent = self.provide(name, source)
+        parent = self.find_or_create(name, source)
         return parent.uuid if parent else None

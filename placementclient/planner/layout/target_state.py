@@ -84,10 +84,12 @@ class TargetProvider:
         self.aggregates = added.union(spec.aggregates)
         self.stated.update(spec.inventories)
 
-    def is_satisfied(self, resource_class: str) -> bool:
+    def has_stated_inventory(self, resource_class: str) -> bool:
         """Return whether a whole entry states an inventory with the values that it has already."""
         inventory = self.inventories_before.get(resource_class)
-        return self.entry is not None and self.entry.spec.is_satisfied(resource_class, inventory)
+        return self.entry is not None and self.entry.spec.matches_inventory(
+            resource_class, inventory
+        )
 
     @property
     def inventories_before(self) -> Mapping[str, Inventory]:
@@ -152,7 +154,7 @@ class TargetState:
         """The names of the trees, for messages."""
         return listed([root.name for root in self.roots], 8)
 
-    def name_tree(self, provider: TargetProvider) -> str:
+    def find_tree_name(self, provider: TargetProvider) -> str:
         """Return the name of a provider's tree; if it is in no tree of these, all names."""
         roots = {root.uuid: root.name for root in self.roots}
         return roots.get(provider.root_provider_uuid, self.name)

@@ -36,7 +36,7 @@ def find_possible_options(problem: NumberedProblem, decision: Decision) -> None:
         is_new = True
         while is_new:
             number = sum(map(len, decision.possible))
-            placements = _fit_items(problem, is_even=is_even, explored=decision.possible)
+            placements = _fit_items(problem, is_even=is_even, explored_options=decision.possible)
             decision.record(placements or ())
             is_new = sum(map(len, decision.possible)) > number
     _try_open_options(problem, decision)
@@ -51,8 +51,8 @@ def _try_open_options(problem: NumberedProblem, decision: Decision) -> None:
             if is_open and _do_units_admit(problem, group.item, demands) and left > 0:
                 left -= 1
                 first = index, option
-                placements = _fit_items(problem, is_even=True, first=first) or _fit_items(
-                    problem, first=first
+                placements = _fit_items(problem, is_even=True, placed_first=first) or _fit_items(
+                    problem, placed_first=first
                 )
                 decision.record(placements or ())
 
@@ -89,26 +89,26 @@ def _fit_items(
     problem: NumberedProblem,
     *,
     is_even: bool = False,
-    first: tuple[int, int] | None = None,
-    explored: Sequence[Collection[int]] = (),
+    placed_first: tuple[int, int] | None = None,
+    explored_options: Sequence[Collection[int]] = (),
 ) -> list[list[ItemPlacement]] | None:
     """Return a solution, with the largest items placed first; ``None``: none was found.
 
     :param is_even: prefer for each item the bin that keeps the largest free share, and divide none;
         otherwise prefer the first bin
-    :param first: the group and the option of an item that is placed before all others
-    :param explored: by group, the options to try after the others
+    :param placed_first: the group and the option of an item that is placed before all others
+    :param explored_options: by group, the options to try after the others
     """
     free = [bin_.free for bin_ in problem.bins]
     placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
-    if first is not None:
-        group, option = first
+    if placed_first is not None:
+        group, option = placed_first
         demands = problem.groups[group].item.options[option]
         if not _take_room(free, demands, 1):
             return None
         placements[group].append((Part(option, _sum_amounts(demands)),))
     for index in sorted(range(len(problem.groups)), key=lambda n: -_weigh_group(problem, n)):
-        later = explored[index] if explored else ()
+        later = explored_options[index] if explored_options else ()
         if not _place_group(
             problem, problem.groups[index], free, placements[index], is_even, later
         ):

@@ -4,7 +4,7 @@
 What has one possible option is placed first. What is left falls into parts that have nothing in
 common; of each, :mod:`.heuristics` decides what people meet every day (room to spare, items and
 places that are alike, more items of one size than there is room for). Whatever it cannot prove goes
-to :mod:`.cpsat`, which may run out of time.
+to :mod:`.exact`, which may run out of time.
 """
 
 import enum
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from placementclient.model.connected import group_connected
 from placementclient.optimize.cpsat import Budget
-from placementclient.planner.solve import cpsat, heuristics
+from placementclient.planner.solve import exact, heuristics
 from placementclient.planner.solve.problem import (
     Bin,
     Decision,
@@ -240,7 +240,7 @@ def decide_problem(problem: NumberedProblem, timeout: float = TIMEOUT) -> Decisi
         return SearchVerdict.IMPOSSIBLE
     try:
         placements = _place_items(problem, Budget(timeout * (1 - PROOF)))
-    except cpsat.OutOfBudget:
+    except exact.OutOfBudget:
         return SearchVerdict.UNDETERMINED
     if placements is None:
         return SearchVerdict.IMPOSSIBLE
@@ -259,8 +259,8 @@ def _place_items(problem: NumberedProblem, budget: Budget) -> list[list[ItemPlac
         return placements
     if any(group.item.divisible for group in problem.groups):
         # If nothing has to be divided, no solution has fewer divisions.
-        placements = cpsat.place_items(problem, budget, undivided=True)
-    return placements or cpsat.place_items(problem, budget)
+        placements = exact.place_items(problem, budget, undivided=True)
+    return placements or exact.place_items(problem, budget)
 
 
 def _find_possible_options(problem: NumberedProblem, decision: Decision, budget: Budget) -> None:
@@ -269,8 +269,8 @@ def _find_possible_options(problem: NumberedProblem, decision: Decision, budget:
         heuristics.find_possible_options(problem, decision)
     if decision.is_open(problem):
         try:
-            cpsat.find_possible_options(problem, decision, budget)
-        except cpsat.OutOfBudget:
+            exact.find_possible_options(problem, decision, budget)
+        except exact.OutOfBudget:
             decision.proved = False
 
 
@@ -279,4 +279,4 @@ def _find_core(problem: NumberedProblem) -> tuple[NumberedProblem, bool]:
     """Return an infeasible part of an infeasible problem, and whether it is minimal."""
     if (overfull := heuristics.find_overfull_part(problem)) is not None:
         return overfull, True
-    return cpsat.find_core(problem, Budget(CORE_TIMEOUT))
+    return exact.find_core(problem, Budget(CORE_TIMEOUT))

@@ -29,7 +29,7 @@ def added(total, **row):
     (tree,) = planner.plan_reshape(
         snapshot, specifications.parse_specification(ADDITIONS, 'spec')
     ).changes
-    (consumer,), (child,) = tree.consumers, tree.created()
+    (consumer,), (child,) = tree.consumers, tree.list_created()
     allocations = {**consumer.before.allocations, child.uuid: {DEVICE: total}}
     after = Snapshot(
         tree.after.providers.values(), [structs.replace(consumer.after, allocations=allocations)]
@@ -50,6 +50,6 @@ def added(total, **row):
 )
 def test_an_addition_that_differs_from_its_specification_is_refused(tree, message):
     spec = specifications.parse_specification(ADDITIONS, 'spec')
-    invariants.check_tree(added(1)[1], spec)
+    invariants.check_change(added(1)[1], spec)
     with pytest.raises(invariants.BadPlan, match=message):
-        invariants.check_tree(tree, spec)
+        invariants.check_change(tree, spec)

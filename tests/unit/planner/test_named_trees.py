@@ -68,5 +68,5 @@ def test_a_tree_is_planned_with_its_own_entries_alone():
     ]
     document = {'additions': additions, 'providers': BELOW, 'moves': MOVES}
     index = specifications.convert_specification(document, 'spec.yaml').index
-    scope = index.scope((uuid_of('compute2'), 'compute2'), {'compute2', uuid_of('compute2')})
+    scope = index.find_scope((uuid_of('compute2'), 'compute2'), {'compute2', uuid_of('compute2')})
     assert scope == ((2,), (2,), tuple(range(16, 24)))

@@ -40,7 +40,7 @@ def next_step(remedy, reason='', invocation=None):
         (LowerReserved('u', 'a', 'VCPU', 8), f'{AGAIN} --fix --yes'),
         (HealServer('s'), "allocation heal --server s --servers 'my list.json'"),
         (
-            HealServer('s', amounts=True),
+            HealServer('s', corrects_amounts=True),
             "allocation heal --server s --amounts --servers 'my list.json'",
         ),
     ],

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient.model.plans import LeftOut, Notice
+from placementclient.model.plans import Notice, UnplannedTree
 from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.render import audit_checks
 from placementclient.render.report import contents, page
@@ -142,7 +142,7 @@ def test_the_page_shows_a_plan_without_the_script():
 def test_trees_that_were_left_out_are_named():
     made = plan(flat())
     tree = made.changes[0]
-    left = LeftOut(tree.root_provider_uuid, 'other', (Notice('kind', 'too <small>'),))
+    left = UnplannedTree(tree.root_provider_uuid, 'other', (Notice('kind', 'too <small>'),))
     text = written(flat(), replace(made, left_out=(left,)))
     assert '<li><bdi>other</bdi>: <bdi>too &lt;small&gt;</bdi></li>' in text
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from placementclient.insight.audit.cloud import Answers, Cloud
-from placementclient.model.plans import LeftOut, Notice
+from placementclient.model.plans import Notice, UnplannedTree
 from placementclient.model.services import ComputeService
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.report import contents, verdict
@@ -87,7 +87,7 @@ def test_a_loss_is_told_with_the_hosts_that_are_left_out():
     [tree] = made.changes
     [_, *others] = tree.after.consumers.values()
     lost = replace(tree, after=Snapshot(tree.after.providers.values(), others))
-    left = LeftOut(tree.root_provider_uuid, 'other', (Notice('kind', 'a reason'),))
+    left = UnplannedTree(tree.root_provider_uuid, 'other', (Notice('kind', 'a reason'),))
     assert of_plan(replace(made, changes=(lost,), left_out=(left,))) == [
         (
             'attention',
