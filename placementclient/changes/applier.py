@@ -90,11 +90,11 @@ class Applier:
 
     @property
     def has_transaction(self) -> bool:
-        """Return True if :meth:`joint` makes one transaction of its block."""
+        """Return True if :meth:`in_transaction` makes one transaction of its block."""
         return bool(self._client.transaction and self._journal and self._journal.lines)
 
     @contextlib.contextmanager
-    def joint(self) -> Iterator[None]:
+    def in_transaction(self) -> Iterator[None]:
         """Put all operations of the block into one transaction, if the service can.
 
         Then one sync of the journal is enough for them: nothing is done before it. If an operation
@@ -230,7 +230,7 @@ class Applier:
         version = self._client.microversion
         if keeps_types:
             version = min(version, KEEPS_CONSUMER_TYPE)
-        consumers = [replace(a, generation=self._generation_of(before)) for before, a in pairs]
+        consumers = [replace(a, generation=self._find_generation(before)) for before, a in pairs]
 
         def replace_all(consumers: Iterable[Consumer]) -> None:
             body = {
@@ -251,7 +251,7 @@ class Applier:
                     replace_all([consumer])
                 except errors.ConcurrentUpdate:
                     replace_all([replace(consumer, generation=0)])
-        self._forget_generations((*operation.before, *operation.after))
+        self._mark_outdated((*operation.before, *operation.after))
 
     def _send_reshape(self, operation: ops.Reshape) -> None:
         # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
@@ -261,7 +261,7 @@ class Applier:
         inventories = {
             change.provider_uuid: {
                 'resource_provider_generation': self._generations[change.provider_uuid],
-                'inventories': _inventories_body(change.after),
+                'inventories': _make_inventories_body(change.after),
             }
             for change in operation.inventories
         }
@@ -270,9 +270,9 @@ class Applier:
         body = {'inventories': inventories, 'allocations': allocations}
         reshaper.submit(self._client, body, version=version)
         self._outdated.update(inventories)
-        self._forget_generations(consumers)
+        self._mark_outdated(consumers)
 
-    def _forget_generations(self, consumers: Iterable[Consumer]) -> None:
+    def _mark_outdated(self, consumers: Iterable[Consumer]) -> None:
         """Note whose generations a request has moved; by how much is up to Placement."""
         for consumer in consumers:
             self._outdated.update((consumer.uuid, *consumer.allocations))
@@ -288,7 +288,7 @@ class Applier:
         if not is_same or provider.generation != (generation or provider.generation):
             raise _make_conflict(uuid)
 
-    def _generation_of(self, consumer: Consumer) -> int | None:
+    def _find_generation(self, consumer: Consumer) -> int | None:
         """Return the generation of a consumer, read again if it is outdated.
 
         :raises errors.ConcurrentUpdate: if it has other allocations or another owner now
@@ -315,7 +315,9 @@ def _expect_existing(uuid: str) -> Iterator[None]:
         raise _make_conflict(uuid) from None
 
 
-def _inventories_body(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
+def _make_inventories_body(
+    inventories: Mapping[str, Inventory],
+) -> dict[str, dict[str, int | float]]:
     """Return the inventories of a provider as a request has them."""
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
@@ -324,5 +326,5 @@ def _inventories_body(inventories: Mapping[str, Inventory]) -> dict[str, dict[st
 _WRITERS: Mapping[type[ops.Operation], tuple[str, Callable[..., Read[Any]], Callable[..., Any]]] = {
     ops.SetTraits: ('traits', trait.set_on_provider, sorted),
     ops.SetAggregates: ('aggregates', aggregate.set, sorted),
-    ops.SetInventories: ('inventories', inventory.set_all, _inventories_body),
+    ops.SetInventories: ('inventories', inventory.set_all, _make_inventories_body),
 }

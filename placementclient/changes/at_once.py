@@ -23,7 +23,7 @@ from placementclient.model.snapshots import Snapshot
 def apply_at_once(
     client: Client,
     plan: Plan,
-    precheck: Precheck = lambda tree: tree,
+    precheck: Precheck = lambda change: change,
     report: Reporter = lambda result: None,
 ) -> Outcome:
     """Apply a plan tree by tree; the failure of one tree does not stop the others.
@@ -39,7 +39,7 @@ def apply_at_once(
     carrier.start_from_plan()
     queue = TreeQueue(plan.changes, report=report)
     with queue.stop_on_error():
-        queue.run(functools.partial(carrier.carry_tree, backward=False), 1)
+        queue.run(functools.partial(carrier.carry_change, backward=False), 1)
     outcome = carrier.mark_partial(queue.outcome())
     return replace(outcome, trees=[written.add_rows(tree, outcome) for tree in outcome.trees])
 

@@ -12,14 +12,14 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def merge_at_once(
-    before: Snapshot, after: Snapshot, live: Snapshot, *, is_back: bool = False
+    before: Snapshot, after: Snapshot, live: Snapshot, *, backward: bool = False
 ) -> Merged:
     """Merge an atomic change from one snapshot to another with a third one, as :func:`merge` does.
 
     An inventory that changes moves whole, so all its fields have to be as the change expects them.
     """
-    kind = _AtomicRollback if is_back else _AtomicMerge
-    return kind(before, after, live, WrittenValues(None), is_back).merge_all()
+    kind = _AtomicRollback if backward else _AtomicMerge
+    return kind(before, after, live, WrittenValues(None), backward).merge_all()
 
 
 class _AtomicMerge(Merge):
@@ -49,9 +49,9 @@ class _AtomicRollback(_AtomicMerge):
             return self._usage_afterwards(state.uuid, name, gains) > state.capacity(name)
         return super()._is_full(state, name, gains)
 
-    def _refuse_inadmissible(self) -> None:
+    def _refuse_inadmissible_consumers(self) -> None:
         """Refuse allocations without room, and those that the units of an inventory forbid."""
-        super()._refuse_inadmissible()
+        super()._refuse_inadmissible_consumers()
         for consumer in list(self.consumers.values()):
             refused = (
                 f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'

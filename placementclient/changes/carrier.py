@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from placementclient.api import attempts, reshaper, resource_provider
+from placementclient.api import attempts, reshaper
 from placementclient.basis.errors import NoSuchProvider, PlacementError
 from placementclient.basis.wording import listed
 from placementclient.changes import operations as ops
@@ -29,6 +29,7 @@ from placementclient.changes.tree_attempts import (
     RETRIED,
     TreeAttempt,
     VerificationFailed,
+    refuse_names_elsewhere,
 )
 from placementclient.changes.tree_queue import (
     OutcomeUnknown,
@@ -73,7 +74,7 @@ class Carrier(Inspector):
         client: Client,
         plan: Plan,
         *,
-        precheck: Precheck = lambda tree: tree,
+        precheck: Precheck = lambda change: change,
         note: Callable[[TreeAttempt], None] = lambda written: None,
         retried: tuple[type[PlacementError], ...] = RETRIED,
     ) -> None:
@@ -87,14 +88,14 @@ class Carrier(Inspector):
         #: The remarks on the results of trees, by the UUIDs of their roots.
         self._remarks: dict[str, list[str]] = {}
 
-    def check(self, changes: Sequence[Change]) -> None:
+    def check_plan(self, changes: Sequence[Change]) -> None:
         """Raise the errors that can be found before the journal is opened."""
         self._check_allowed(map(list_operations, changes))
 
     def start_from_plan(self) -> None:
         """Begin each tree with the state that its change was decided on, without reading again.
 
-        Raises what :meth:`check` raises.
+        Raises what :meth:`check_plan` raises.
         """
         self._prepared = {
             change.root_provider_uuid: (change.before, list_operations(change))
@@ -107,13 +108,13 @@ class Carrier(Inspector):
         if any(isinstance(operation, ops.Reshape) for operation in chain.from_iterable(operations)):
             reshaper.check_allowed(self.client)
 
-    def carry_tree(self, change: Change, *, backward: bool) -> TreeResult:
+    def carry_change(self, change: Change, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report the requests that other clients have undone meanwhile.
 
         Each time that the service refuses after a conflict, or does not answer, the tree is read
         again, which shows what is done.
         """
-        attempt = self._roll_back_tree if backward else self._apply_tree
+        attempt = self._roll_back_change if backward else self._apply_change
         result = self._run_with_retries(change, lambda: attempt(change))
         done = self._done.get(change.root_provider_uuid, ())
         again = [f'others had undone {write}' for write in find_repeated_writes(done)]
@@ -137,7 +138,7 @@ class Carrier(Inspector):
             remarks.append(f'its preparation was not undone: {obstacle}')
             is_withdrawn = False
         done = (
-            [] if is_withdrawn and not self.journal.is_back else self._describe_done_parts(change)
+            [] if is_withdrawn and not self.journal.backward else self._describe_done_parts(change)
         )
         ended = State.DONE_IN_PART if done else State.LEFT_ALONE
         if done:
@@ -149,21 +150,21 @@ class Carrier(Inspector):
 
     # A subclass for plans with a recipe overrides the next two.
 
-    def check_records(self, path: str) -> None:
+    def check_new_plans(self, path: str) -> None:
         """Check what the journal says of the trees.
 
         :raises BadFile: if a tree was planned again otherwise than reviewed
         """
 
-    def read_remaining(self, change: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
+    def read_remaining_operations(self, change: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises LeftAlone: if others are in the way
         """
-        live, merged = self.read_and_merge(self.latest_plan(change))
+        live, merged = self.read_and_merge(self.latest_version(change))
         if not all(map(is_retained, merged.obstacles)):
             # Its parts are read one after the other: another run may have applied it meanwhile.
-            live, merged = self.read_and_merge(self.latest_plan(change))
+            live, merged = self.read_and_merge(self.latest_version(change))
         if not all(map(is_retained, merged.obstacles)):
             raise Obstructed(merged.obstacles)
         self._retained[change.root_provider_uuid] = merged.obstacles
@@ -171,13 +172,13 @@ class Carrier(Inspector):
 
     # The parts that all plans share.
 
-    def verify(self, change: Change) -> None:
+    def verify_request(self, change: Change) -> None:
         """Compare the state right after the request of an atomic change with the plan.
 
         :raises VerificationFailed: if it is not complete or not right
         """
         reader = ScopeReader(self.client, [change])
-        deviations = self.progress(change).deviations_after_request(reader)
+        deviations = self.make_progress(change).deviations_after_request(reader)
         for deviation in deviations:
             if deviation.is_error:
                 raise VerificationFailed(f'verification: {deviation.reason}')
@@ -196,8 +197,8 @@ class Carrier(Inspector):
 
     def _withdraw_preparation(self, change: Change) -> bool:
         """Delete the prepared providers of an atomic change; return whether that was all of it."""
-        current = self.latest_plan(change)
-        around = phases.preparation(current)
+        current = self.latest_version(change)
+        around = phases.make_preparation(current)
         if around is None or not self.is_begun(change):
             return False
         if not self._is_untouched(ScopeReader(self.client, [current]), current):
@@ -208,11 +209,12 @@ class Carrier(Inspector):
 
     def _describe_done_parts(self, change: Change) -> list[str]:
         """Return the parts of a change that are carried out, or may be, in words."""
-        sides = change.before, self.latest_plan(change).after
+        sides = change.before, self.latest_version(change).after
         names = {state.uuid: state.name for side in sides for state in side.providers.values()}
         record, uuid = self.journal.record_for(change.root_provider_uuid), change.root_provider_uuid
         done = [
-            operations.describe_done(request, names) for request in self.journal.done_requests(uuid)
+            operations.describe_done(request, names)
+            for request in self.journal.list_done_requests(uuid)
         ]
         if done and done[-1] and record.is_open:
             done[-1] += ' (perhaps)'
@@ -228,7 +230,7 @@ class Carrier(Inspector):
     def _is_never_applied(self, change: Change, current: Change) -> bool:
         """Return whether nothing of an atomic change can have been made."""
         record = self.journal.record_for(change.root_provider_uuid)
-        if record.begun or phases.preparation(current) is None:
+        if record.is_begun or phases.make_preparation(current) is None:
             return False
         reader = ScopeReader(self.client, [current])
         if phases.is_unchanged_since_plan(current, reader.list_providers(current)):
@@ -240,19 +242,19 @@ class Carrier(Inspector):
 
     def _is_untouched(self, reader: ScopeReader, change: Change) -> bool:
         """Return whether an atomic change is not made, by its live inventories."""
-        facets = self.progress(change).facets_of_status()
+        facets = self.make_progress(change).facets_of_status()
         return phases.is_untouched(change, self._read_state(reader, change, facets))
 
     def _roll_back(self, change: Change) -> bool:
         """Roll back a tree; return whether there was anything to roll back."""
-        current = self.latest_plan(change)
+        current = self.latest_version(change)
         if self._is_never_applied(change, current):
             return False
         live, merged = self.read_and_merge(current, backward=True)
         record = self.journal.record_for(change.root_provider_uuid)
-        is_recorded = record.begun or record.ended not in (None, State.LEFT_ALONE)
+        is_recorded = record.is_begun or record.ended not in (None, State.LEFT_ALONE)
         if not is_recorded and not merged.is_done:
-            self._check_unrecorded(current)
+            self._check_unrecorded_change(current)
         if merged.has_pending_request:
             self._roll_back_reshape(change, live, merged)
             return True
@@ -263,7 +265,7 @@ class Carrier(Inspector):
 
     def _roll_back_reshape(self, change: Change, live: Snapshot, merged: Merged) -> None:
         """Take back an atomic change that is made, with what others have put on its targets."""
-        current = self.latest_plan(change)
+        current = self.latest_version(change)
         planned = current.after.providers
         created = [
             provider.uuid for provider in current.list_created() if provider.uuid in live.providers
@@ -282,8 +284,8 @@ class Carrier(Inspector):
             )
         reshapes = [op for op in merged.operations if isinstance(op, ops.Reshape)]
         self._apply_operations(change, live, reshapes)
-        self.verify(phases.rollback_change(current))
-        if around := phases.preparation(current):
+        self.verify_request(phases.make_rollback(current))
+        if around := phases.make_preparation(current):
             self._remove_preparation(change, around)
 
     def _apply_operations(
@@ -306,14 +308,14 @@ class Carrier(Inspector):
         try:
             # Not in the transaction: for an existing name, the service tries and fails.
             applier.apply(op for op in operations if isinstance(op, ops.EnsureName))
-            with applier.joint():
+            with applier.in_transaction():
                 applier.apply(op for op in operations if not isinstance(op, ops.EnsureName))
         except BaseException as failure:
             if applier.has_transaction:
                 # The service has rolled them back.
                 done[count:] = [op for op in done[count:] if isinstance(op, ops.EnsureName)]
             if isinstance(failure, errors.DuplicateName):
-                self._check_names_elsewhere(live, operations)
+                refuse_names_elsewhere(self.client, live, operations)
             if isinstance(failure, errors.BadRequest):
                 # Others may have deleted a custom trait since.
                 self._names.clear()
@@ -321,10 +323,10 @@ class Carrier(Inspector):
         finally:
             self._note(TreeAttempt(change, live, done[count:], lost))
 
-    def _apply_tree(self, change: Change) -> TreeResult:
+    def _apply_change(self, change: Change) -> TreeResult:
         """Apply the change of a tree, verify it, and note its end."""
         root_uuid = change.root_provider_uuid
-        current = self.latest_plan(change)
+        current = self.latest_version(change)
         # Once: a conflict shows later changes.
         prepared = self._prepared.pop(root_uuid, None)
         part = self._precheck(current)
@@ -333,17 +335,19 @@ class Carrier(Inspector):
         if part is not current:
             self.journal.write_new_plan(part)
             prepared = prepared and (part.before, list_operations(part))
-        live, operations = prepared if prepared is not None else self.read_remaining(change)
+        live, operations = (
+            prepared if prepared is not None else self.read_remaining_operations(change)
+        )
         self._apply_operations(change, live, operations)
         if retained := self._retained.pop(root_uuid, ()):
             raise Obstructed(retained)
-        self.verify(self.latest_plan(change))
+        self.verify_request(self.latest_version(change))
         record = self.journal.record_for(root_uuid)
-        is_ours = record.begun and record.ended is None
+        is_ours = record.is_begun and record.ended is None
         self.journal.write_end(root_uuid, State.APPLIED)
         return self._make_result(change, State.APPLIED if is_ours else State.ALREADY_APPLIED)
 
-    def _roll_back_tree(self, change: Change) -> TreeResult:
+    def _roll_back_change(self, change: Change) -> TreeResult:
         """Roll back the change of a tree, and note its end."""
         is_begun = self.is_begun(change)
         if not self._roll_back(change) and not is_begun:
@@ -383,21 +387,9 @@ class Carrier(Inspector):
             is_ours = not isinstance(reason, (LeftAlone, *self._retried_errors))
             return self.leave_alone(change, reason, State.FAILED if is_ours else State.LEFT_ALONE)
 
-    def _check_unrecorded(self, change: Change) -> None:
+    def _check_unrecorded_change(self, change: Change) -> None:
         """Check that a tree of which the journal knows nothing is as this plan makes it."""
-        progress = self.progress(change)
+        progress = self.make_progress(change)
         facets = progress.facets_to_compare()
         live = ScopeReader(self.client, [change]).read(change, facets, is_begun=True)
         progress.check_unrecorded(live)
-
-    def _check_names_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
-        """Raise an error if a provider to create exists in another tree."""
-        roots = {state.provider.root_uuid for state in live.providers.values()}
-        for operation in operations:
-            if isinstance(operation, ops.CreateProvider):
-                for provider in resource_provider.list(self.client, name=operation.name):
-                    if provider.root_uuid not in roots:
-                        raise LeftAlone(
-                            f'{operation.name} exists elsewhere: {provider.uuid}, '
-                            f'in the tree of {provider.root_uuid}'
-                        )

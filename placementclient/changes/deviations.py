@@ -25,12 +25,12 @@ def find_changed_input(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield changes of others to the input of an unapplied change."""
     for provider_change in change.providers:
         if not provider_change.is_created and provider_change.uuid not in live.providers:
-            yield _missing_provider(change, provider_change, is_damage=False)
-    for part in phases.moving_parts(change, live):
+            yield _make_missing_deviation(change, provider_change, is_damage=False)
+    for part in phases.list_moving_parts(change, live):
         provider = live.providers.get(part.change.uuid)
         if provider and not part.change.is_created and part.live != part.before:
             planned = 'what the plan starts from'
-            yield _inventory_deviation(change, part, part.before, planned, is_damage=False)
+            yield _make_inventory_deviation(change, part, part.before, planned, is_damage=False)
 
 
 def find_deviations(
@@ -62,26 +62,28 @@ def find_inventory_deviations(
         state = live.providers.get(provider.uuid)
         if provider.after is None:
             if state is not None:
-                yield _deviation(change, 'exists', f'{provider.name} still exists')
+                yield _make_deviation(change, 'exists', f'{provider.name} still exists')
         elif state is not None:
             yield from _compare_inventories(
                 change, provider, state, provider.uuid in local, is_strict
             )
         else:
             # It is damage only while the hosts exist: a host takes its children along.
-            yield _missing_provider(change, provider, is_damage=provider.is_created and is_whole)
+            yield _make_missing_deviation(
+                change, provider, is_damage=provider.is_created and is_whole
+            )
 
 
 def find_retained_traits(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield the providers that are missing, or have a trait that the change removes."""
     for provider in change.providers:
         if provider.uuid not in live.providers:
-            yield _missing_provider(change, provider, is_damage=True)
+            yield _make_missing_deviation(change, provider, is_damage=True)
         elif retained := sorted(provider.lost_traits & live.providers[provider.uuid].traits):
-            yield _deviation(change, 'trait', f'{provider.name} has the trait {retained[0]}')
+            yield _make_deviation(change, 'trait', f'{provider.name} has the trait {retained[0]}')
 
 
-def with_values_of_others(change: Change, live: Snapshot) -> Change:
+def adopt_live_values(change: Change, live: Snapshot) -> Change:
     """Return a change with the live values, before and after, in everything that it does not set.
 
     Only what it sets can then deviate from it.
@@ -133,7 +135,7 @@ def _compare_position(
     for kind, was, expected, now in zip(('name', 'parent'), *sides, strict=True):
         if was != expected != now:
             message = f'the {kind} of {provider.name} is {now}, not {expected}'
-            yield _deviation(change, kind, message, is_damage=now == was)
+            yield _make_deviation(change, kind, message, is_damage=now == was)
 
 
 def _compare_inventories(
@@ -145,7 +147,7 @@ def _compare_inventories(
 ) -> Iterator[Finding]:
     """Compare the inventories of a provider."""
     for name in sorted({*live.inventories, *provider.content_after.inventories}):
-        part = phases.inventory_part(provider, name, live)
+        part = phases.make_inventory_part(provider, name, live)
         if part.live != part.after:
             # It is back where the plan removed it, missing where the plan put it, or has the
             # values of before the plan.
@@ -155,16 +157,16 @@ def _compare_inventories(
             # Any other value is damage only right after the request: later, others may set it.
             is_damage = is_moved and (is_strict or is_undone)
             planned = 'that of the plan'
-            yield _inventory_deviation(change, part, part.after, planned, is_damage=is_damage)
+            yield _make_inventory_deviation(change, part, part.after, planned, is_damage=is_damage)
 
 
-def _inventory_deviation(
+def _make_inventory_deviation(
     change: Change, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
 ) -> Finding:
     """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
     inventory = f'the inventory of {part.resource_class} on {part.change.name}'
     message = f'{inventory} is not {planned}: {_describe_difference(part.live, expected)}'
-    return _deviation(change, 'inventory', message, is_damage=is_damage)
+    return _make_deviation(change, 'inventory', message, is_damage=is_damage)
 
 
 def _describe_difference(live: Inventory | None, planned: Inventory | None) -> str:
@@ -186,12 +188,12 @@ def _compare_names(
 
     Nova sets and takes its own traits, whatever a plan was made on.
     """
-    for kind, names, before, after in phases.named_sets(provider, live):
+    for kind, names, before, after in phases.list_name_sets(provider, live):
         changed = before ^ after
         of_nova = {name for name in names ^ after if name.startswith(COMPUTE_PREFIX)}
         for name in sorted((names ^ after) - (of_nova - changed)):
             message = f'{provider.name} {"has" if name in names else "lacks"} the {kind} {name}'
-            yield _deviation(change, kind, message, is_damage=name in changed)
+            yield _make_deviation(change, kind, message, is_damage=name in changed)
 
 
 def _compare_consumer(
@@ -202,7 +204,7 @@ def _compare_consumer(
     allocations = consumer.allocations if consumer else {}
     if allocations != desired:
         kind, message, is_damage = _judge_allocations(change, consumer_change, allocations, live)
-        yield _deviation(
+        yield _make_deviation(
             change, kind, f'consumer {consumer_change.uuid} {message}', is_damage=is_damage
         )
     if consumer and desired and not ConsumerChange(consumer_change.after, consumer).keeps_owner:
@@ -210,7 +212,7 @@ def _compare_consumer(
         # No reshape changes the owner of a consumer; a reshape could lose its type.
         is_undone = ConsumerChange(consumer_change.before, consumer).keeps_owner
         is_damage = is_undone or (consumer.type is None and consumer_change.after.type is not None)
-        yield _deviation(change, 'owner', message, is_damage=is_damage)
+        yield _make_deviation(change, 'owner', message, is_damage=is_damage)
 
 
 def _judge_allocations(
@@ -244,12 +246,16 @@ def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bo
     )
 
 
-def _missing_provider(change: Change, provider: ProviderChange, *, is_damage: bool) -> Finding:
+def _make_missing_deviation(
+    change: Change, provider: ProviderChange, *, is_damage: bool
+) -> Finding:
     """Return the deviation that a provider does not exist."""
-    return _deviation(change, 'missing', f'{provider.name} does not exist', is_damage=is_damage)
+    return _make_deviation(
+        change, 'missing', f'{provider.name} does not exist', is_damage=is_damage
+    )
 
 
-def _deviation(change: Change, kind: str, message: str, *, is_damage: bool = True) -> Finding:
+def _make_deviation(change: Change, kind: str, message: str, *, is_damage: bool = True) -> Finding:
     """Return a deviation: an error if it is damage, else information."""
     severity = Severity.ERROR if is_damage else Severity.INFO
     return Finding(kind, change.root_provider_name, reason=message, severity=severity)

@@ -30,7 +30,7 @@ def diff(
         goes. Every allocation has an inventory
     :param transfer: of inventories and allocations: in steps, or in one request
     """
-    tree = _Positions(before, after)
+    positions = _Positions(before, after)
     transferred = list(transfer(before, after))
     emptied = {
         change.provider_uuid
@@ -40,11 +40,11 @@ def diff(
     }
     return (
         *_create_names(before, after),
-        *tree.move_providers(),
+        *positions.move_providers(),
         *_set_traits_and_aggregates(before, after, keeps_traits=bool(transferred)),
         *transferred,
         *(_remove_traits(before, after) if transferred else ()),
-        *tree.delete_providers(emptied),
+        *positions.delete_providers(emptied),
     )
 
 

@@ -12,7 +12,7 @@ from placementclient.changes.journal import Journal, TreeRecord
 from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import Obstructed, describe_obstacles
 from placementclient.changes.operations import Operation
-from placementclient.changes.progress import Progress, progress_of
+from placementclient.changes.progress import Progress, make_progress
 from placementclient.changes.records import operations
 from placementclient.changes.tree_merge import merge_change
 from placementclient.changes.tree_queue import outcomes_unknown_without_answer
@@ -53,21 +53,21 @@ class Inspector:
         #: The states and operations of trees that were read and not begun, by their roots' UUIDs.
         self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
 
-    def latest_plan(self, change: Change) -> Change:
+    def latest_version(self, change: Change) -> Change:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
         return self.journal.record_for(change.root_provider_uuid).plan or change
 
     def is_begun(self, change: Change) -> bool:
         """Return whether a request may ever have been sent for a tree."""
-        return self.journal.record_for(change.root_provider_uuid).begun
+        return self.journal.record_for(change.root_provider_uuid).is_begun
 
-    def is_unchanged(self, change: Change, *, backward: bool) -> bool:
+    def is_as_recorded(self, change: Change, *, backward: bool) -> bool:
         """Return whether a tree is still as the last run left it, by its journal.
 
         :raises LeftAlone: if it was undone in part, and its change is atomic
         """
-        current = self.latest_plan(change)
-        progress = self.progress(current)
+        current = self.latest_version(change)
+        progress = self.make_progress(current)
         live = self._read_state(
             ScopeReader(self.client, [current]), current, progress.facets_of_status()
         )
@@ -86,19 +86,19 @@ class Inspector:
 
     def make_reader(self, changes: Sequence[Change]) -> ScopeReader:
         """Return a reader of trees, which reads them together if it can."""
-        return ScopeReader(self.client, map(self.latest_plan, changes))
+        return ScopeReader(self.client, map(self.latest_version, changes))
 
-    def compare_tree(
+    def compare_change(
         self, change: Change, reader: ScopeReader, *, backward: bool
     ) -> TreeComparison:
         """Compare a tree with the plan, before anything is written."""
-        current, is_there = self.latest_plan(change), None
+        current, is_there = self.latest_version(change), None
         try:
             is_there = self.has_tree(change, reader)
             if backward:
-                progress = self.progress(current)
+                progress = self.make_progress(current)
                 live = self._read_state(reader, current, progress.facets_of_status())
-                return TreeComparison(change, is_there, progress.obstacle_to_rollback(live))
+                return TreeComparison(change, is_there, progress.describe_rollback_obstacle(live))
             live, merged = self._read_and_merge_once(reader, current)
         except (errors.ConcurrentUpdate, errors.NotFound):
             # It changes just now: compare it again when its turn comes.
@@ -111,10 +111,10 @@ class Inspector:
             change, is_there, str(obstacle), None if obstacle.is_drift else obstacle
         )
 
-    def status(self, change: Change, reader: ScopeReader) -> TreeStatus:
+    def read_status(self, change: Change, reader: ScopeReader) -> TreeStatus:
         """Return the status of a tree, and the reason if it differs from the plan."""
         current, record = (
-            self.latest_plan(change),
+            self.latest_version(change),
             self.journal.record_for(change.root_provider_uuid),
         )
         state, reason = self._live_status(reader, current)
@@ -129,9 +129,9 @@ class Inspector:
 
     def find_deviations(self, change: Change, reader: ScopeReader) -> Sequence[Finding]:
         """Return the deviations of a tree from the plan."""
-        current, records = self.latest_plan(change), self.journal.records
+        current, records = self.latest_version(change), self.journal.records
         record = records.get(change.root_provider_uuid)
-        progress = self.progress(current)
+        progress = self.make_progress(current)
         live = self._read_state(reader, current, progress.facets_to_compare())
         if not progress.has_happened(live):
             pending = _report_unapplied(change.root_provider_name, record, bool(records))
@@ -150,9 +150,9 @@ class Inspector:
 
             return attempts.retry_conflicts(self.client, attempt)
 
-    def progress(self, change: Change) -> Progress:
+    def make_progress(self, change: Change) -> Progress:
         """Return the progress of a tree as it was planned last."""
-        return progress_of(change, functools.partial(self._merge, change))
+        return make_progress(change, functools.partial(self._merge, change))
 
     def _read_state(self, reader: ScopeReader, change: Change, facets: ScopeFacets) -> Snapshot:
         begun = self.is_begun(change)
@@ -164,13 +164,13 @@ class Inspector:
         self, reader: ScopeReader, change: Change, *, backward: bool = False
     ) -> tuple[Snapshot, Merged]:
         begun = self.is_begun(change) or backward
-        facets = self.progress(change).facets_to_merge(is_begun=begun)
+        facets = self.make_progress(change).facets_to_merge(is_begun=begun)
         live = reader.read(change, facets, is_begun=begun)
         merged = self._merge(change, live, backward)
         if not begun and not merged.has_pending_request and not merged.is_done:
             # Another run has made a part: what was left out then decides.
             reader = ScopeReader(self.client, [change])
-            facets = self.progress(change).facets_to_merge(is_begun=True)
+            facets = self.make_progress(change).facets_to_merge(is_begun=True)
             live = reader.read(change, facets, is_begun=True)
             merged = self._merge(change, live, backward)
         return live, merged
@@ -187,7 +187,7 @@ class Inspector:
         return merge_change(change, live, sent, backward=backward)
 
     def _live_status(self, reader: ScopeReader, change: Change) -> tuple[Status, str]:
-        progress = self.progress(change)
+        progress = self.make_progress(change)
         if progress.is_listed_as_planned(reader.list_providers(change)):
             return Status.PENDING, ''
         return progress.status(self._read_state(reader, change, progress.facets_of_status()))

@@ -50,45 +50,45 @@ class TreeRecord:
         ``done in part``
     :param reason: why it is not done
     :param ended_at: when that was noted, as ISO 8601
-    :param begun: whether a request may ever have been sent for it
+    :param is_begun: whether a request may ever have been sent for it
     :param plan: the last that was made for it again, from the live state
     :param sent: the records of the requests that were sent and not refused; ``None``: the journal
         has no values, as that of a reshape
     :param is_open: whether it is not known if the last of them was carried out
     :param done: the records of the requests that were carried out, or may be, since the tree was
         wholly as before or as after its change
-    :param is_back: whether these take the change back
+    :param backward: whether these take the change back
     """
 
     ended: str | None = None
     reason: str = ''
     ended_at: str = ''
-    begun: bool = False
+    is_begun: bool = False
     plan: Change | None = None
     sent: list[Mapping[str, object]] | None = None
     is_open: bool = False
     done: list[Mapping[str, object]] = field(default_factory=list)
-    is_back: bool = False
+    backward: bool = False
 
     @property
     def is_undone(self) -> bool:
         """Return True if the last run tried the tree and did not reach its goal."""
         return self.ended in (State.LEFT_ALONE, State.DONE_IN_PART)
 
-    def learn_intent(self, intent: Mapping[str, object], is_back: bool) -> None:
+    def add_intent(self, intent: Mapping[str, object], backward: bool) -> None:
         """Add the intent to send a request."""
-        self.begun, self.ended, self.is_open = True, None, True
-        if self.is_back is not is_back:
-            self.is_back, self.done = is_back, []
+        self.is_begun, self.ended, self.is_open = True, None, True
+        if self.backward is not backward:
+            self.backward, self.done = backward, []
         self.done.append(intent)
         if 'values' in intent:
             self.sent = self.sent if self.sent is not None else []
             self.sent.append(intent)
 
-    def learn_end(self, entry: JournalEntry) -> None:
+    def add_end(self, entry: JournalEntry) -> None:
         """Add the end of a run of the tree."""
         self.ended, self.reason, self.ended_at = entry.end, entry.reason, entry.at
-        is_other_way = entry.end == State.LEFT_ALONE and self.is_back is not entry.back
+        is_other_way = entry.end == State.LEFT_ALONE and self.backward is not entry.back
         if entry.end != State.DONE_IN_PART and not is_other_way:
             self.done = []
 
@@ -111,16 +111,16 @@ class Journal:
         backward: bool = False,
     ) -> None:
         self.lines, self.records, self._beginning = lines, records, beginning
-        self.is_back = backward
+        self.backward = backward
 
     def record_for(self, root_provider_uuid: str) -> TreeRecord:
         """Return the record of a tree: an empty one if no line is about it."""
         return self.records.get(root_provider_uuid) or TreeRecord()
 
-    def done_requests(self, root_provider_uuid: str) -> Sequence[Mapping[str, object]]:
+    def list_done_requests(self, root_provider_uuid: str) -> Sequence[Mapping[str, object]]:
         """Return the requests for a tree that are carried out, or may be, in this direction."""
         record = self.record_for(root_provider_uuid)
-        return record.done if record.is_back is self.is_back else ()
+        return record.done if record.backward is self.backward else ()
 
     def write_beginning(self) -> None:
         """Write the first line, unless it exists. A new journal has no file before that."""
@@ -181,10 +181,10 @@ class Journal:
     def _write_entry(self, entry: JournalEntry, *, synced: bool = True) -> None:
         """Write an entry to the file, if there is one, and add it to the records."""
         self.write_beginning()
-        entry = structs.replace(entry, back=self.is_back)
+        entry = structs.replace(entry, back=self.backward)
         if self.lines:
             self.lines.append(journals.encode(entry), synced=synced)
-        _learn_entry(self.records, entry)
+        _add_entry(self.records, entry)
 
 
 class JournalFile:
@@ -277,13 +277,13 @@ def read_records(path: str, identity: str) -> dict[str, TreeRecord]:
     if not os.path.lexists(path):
         return {}
     content = system.read_private(path)
-    return _collect_records(_decode_own(path, content, identity).entries)
+    return _collect_records(_decode_for_plan(path, content, identity).entries)
 
 
 def _start_journal(lines: JournalFile, identity: str, backward: bool) -> Journal:
     """Return the journal of a file, with the first line or the mark that it was resumed."""
     content = lines.read_content()
-    entries, is_torn = _decode_own(lines.path, content, identity)
+    entries, is_torn = _decode_for_plan(lines.path, content, identity)
     beginning = b''
     if not entries:
         first = JournalEntry(journal=FORMAT, version=VERSION, at=_current_time(), plan=identity)
@@ -304,7 +304,7 @@ def _remove_empty(path: str, descriptor: int) -> None:
         os.unlink(path)
 
 
-def _decode_own(path: str, content: bytes, identity: str) -> journals.JournalContent:
+def _decode_for_plan(path: str, content: bytes, identity: str) -> journals.JournalContent:
     """Return the lines, if they are about the plan."""
     decoded = journals.decode(content, path)
     if decoded.entries and decoded.entries[0].plan != identity:
@@ -320,17 +320,17 @@ def _collect_records(entries: Iterable[JournalEntry]) -> dict[str, TreeRecord]:
     """Return the records of all trees that some entries are about."""
     records: dict[str, TreeRecord] = {}
     for entry in entries:
-        _learn_entry(records, entry)
+        _add_entry(records, entry)
     return records
 
 
-def _learn_entry(records: dict[str, TreeRecord], entry: JournalEntry) -> None:
+def _add_entry(records: dict[str, TreeRecord], entry: JournalEntry) -> None:
     """Add an entry to the record of its tree."""
     if entry.tree is None:
         return
     record = records.setdefault(entry.tree, TreeRecord())
     if entry.intent is not None:
-        record.learn_intent(entry.intent, entry.back)
+        record.add_intent(entry.intent, entry.back)
     elif entry.outcome is not None:
         record.is_open = entry.outcome.startswith(UNKNOWN)
         for requests in (record.sent, record.done):
@@ -339,7 +339,7 @@ def _learn_entry(records: dict[str, TreeRecord], entry: JournalEntry) -> None:
     elif entry.plan is not None and not isinstance(entry.plan, str):
         record.plan = changes.decode_change(entry.plan)
     elif entry.end is not None:
-        record.learn_end(entry)
+        record.add_end(entry)
 
 
 def _current_time() -> str:

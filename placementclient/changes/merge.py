@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from placementclient.changes.diff import Transfer, diff
-from placementclient.changes.obstacles import find_additions, obstacle, retained_consumer
+from placementclient.changes.obstacles import find_additions, make_obstacle, make_retained_obstacle
 from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
@@ -51,7 +51,7 @@ def merge(
     live: Snapshot,
     sent: Iterable[Operation] | None = None,
     *,
-    is_back: bool = False,
+    backward: bool = False,
 ) -> Merged:
     """Merge the change from one snapshot to another with a third one.
 
@@ -62,11 +62,11 @@ def merge(
     :param live: at least the same providers and consumers, as they are
     :param sent: operations of this change that were sent before: what they changed is its own;
         ``None``: they are not known
-    :param is_back: whether this is a rollback: it gives nothing to a consumer whose allocations
+    :param backward: whether this is a rollback: it gives nothing to a consumer whose allocations
         another client had deleted before the change was applied, and makes no provider again that
         another client had deleted, unless a consumer or a child needs it
     """
-    return Merge(before, after, live, WrittenValues(sent), is_back).merge_all()
+    return Merge(before, after, live, WrittenValues(sent), backward).merge_all()
 
 
 class Merge:
@@ -80,12 +80,12 @@ class Merge:
         after: Snapshot,
         live: Snapshot,
         written: WrittenValues,
-        is_back: bool,
+        backward: bool,
     ) -> None:
         self._before, self._after, self._live, self._written = before, after, live, written
         # Only a rollback that knows its own requests knows the deletions of others.
-        self._is_back = is_back and written.is_complete
-        self._is_forward = not is_back
+        self._is_back = backward and written.is_complete
+        self._is_forward = not backward
         self.states = dict(live.providers)
         self.consumers = dict(live.consumers)
         self.obstacles: list[Finding] = []
@@ -109,7 +109,9 @@ class Merge:
             elif live is None and before is None:
                 self.states[uuid] = after
             elif live is None:
-                self.obstacles.append(obstacle(after.name, f'{after.name} does not exist any more'))
+                self.obstacles.append(
+                    make_obstacle(after.name, f'{after.name} does not exist any more')
+                )
             else:
                 self.states[uuid] = self._merge_provider(
                     before or ProviderState(after.provider), after, live
@@ -124,9 +126,9 @@ class Merge:
                 self._after.consumers.get(uuid) or Consumer(uuid),
             )
         if self._is_back:
-            self._skip_deleted()
-        self._refuse_inadmissible()
-        self._refuse_dependents()
+            self._skip_deleted_providers()
+        self._refuse_inadmissible_consumers()
+        self._refuse_dependent_parts()
         self._keep_used_inventories()
 
     def _merge_consumer(self, uuid: str, before: Consumer, after: Consumer) -> None:
@@ -144,7 +146,7 @@ class Merge:
             return
         is_written = now in self._written.consumers.get(uuid, ())
         if self._is_forward and not is_written and change.is_outdated_release(live):
-            self.obstacles.append(retained_consumer(uuid))
+            self.obstacles.append(make_retained_obstacle(uuid))
         elif now != was and not is_written:
             live_part, *planned = (format_value(side[0]) for side in (now, was, desired))
             message = f'allocations are {live_part}, neither {" nor ".join(planned)}'
@@ -154,7 +156,7 @@ class Merge:
         else:
             self.consumers[uuid] = replace(after, generation=live.generation if live else None)
 
-    def _skip_deleted(self) -> None:
+    def _skip_deleted_providers(self) -> None:
         """Leave out the providers that others had deleted before the change was made."""
         needed = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         made_again = self._after.providers.keys() - self._before.providers.keys()
@@ -168,17 +170,17 @@ class Merge:
         """Return True if others had ended a consumer before the change was made."""
         return self._is_back and not now[0] and uuid not in self._written.consumers
 
-    def _refuse_dependents(self) -> None:
+    def _refuse_dependent_parts(self) -> None:
         """Refuse parts of the change that need a refused part, until nothing changes."""
         while True:
             decided = dict(self.states), dict(self.consumers)
             self._keep_used_providers()
             self._refuse_taken_names()
-            self._refuse_stranded()
+            self._refuse_stranded_parts()
             if decided == (self.states, self.consumers):
                 return
 
-    def _refuse_inadmissible(self) -> None:
+    def _refuse_inadmissible_consumers(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
         gains = self._usage_gains()
         for consumer in list(self.consumers.values()):
@@ -282,7 +284,7 @@ class Merge:
             was, desired, now = (state.inventories.get(name) for state in (before, after, live))
             # Without the temporary room of an inventory that does not change otherwise.
             now = (
-                self._written.without_writes(live.uuid, name, now)
+                self._written.undo_writes(live.uuid, name, now)
                 if now not in (was, desired)
                 else now
             )
@@ -329,13 +331,13 @@ class Merge:
 
     def _leave_provider(self, state: ProviderState, message: str) -> None:
         """Note an obstacle, and keep the provider as it is, or uncreated if it does not exist."""
-        self.obstacles.append(obstacle(state.name, message))
+        self.obstacles.append(make_obstacle(state.name, message))
         if state.uuid in self._live.providers:
             self.states[state.uuid] = self._live.providers[state.uuid]
         else:
             del self.states[state.uuid]
 
-    def _refuse_stranded(self) -> None:
+    def _refuse_stranded_parts(self) -> None:
         """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
@@ -383,12 +385,12 @@ class Merge:
     ) -> None:
         """Add an obstacle: a live value is neither that before nor that after the change."""
         values = f'{format_value(live)}, neither {format_value(before)} nor {format_value(after)}'
-        self.obstacles.append(obstacle(state.name, f'{state.name}: {part} is {values}'))
+        self.obstacles.append(make_obstacle(state.name, f'{state.name}: {part} is {values}'))
 
     def _note_consumer_obstacle(self, consumer_uuid: str, message: str) -> None:
         """Add an obstacle that is about a consumer."""
         name = f'consumer {consumer_uuid}'
-        self.obstacles.append(obstacle(name, f'{name}: {message}'))
+        self.obstacles.append(make_obstacle(name, f'{name}: {message}'))
 
 
 def _sum_gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:

@@ -12,7 +12,7 @@ from placementclient.model.snapshots import ProviderState
 _RETAINED = 'retained'
 
 
-def obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
+def make_obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
     """Return the finding that another client has changed a part of a change since the plan.
 
     :param name: of the provider; ``consumer UUID``
@@ -23,7 +23,7 @@ def obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
     return Finding('obstacle', name, reason=message, severity=severity)
 
 
-def retained_consumer(consumer_uuid: str) -> Finding:
+def make_retained_obstacle(consumer_uuid: str) -> Finding:
     """Return the finding that a consumer which has changed since keeps what it has."""
     name = f'consumer {consumer_uuid}'
     return Finding(
@@ -60,7 +60,9 @@ def find_additions(
             added[label] = {now or 'none'} - {was or 'none'}
     for label, values in added.items():
         if values:
-            yield obstacle(planned.name, f'{planned.name} has {label}: {", ".join(sorted(values))}')
+            yield make_obstacle(
+                planned.name, f'{planned.name} has {label}: {", ".join(sorted(values))}'
+            )
 
 
 def describe_obstacles(obstacles: Sequence[Finding]) -> str:

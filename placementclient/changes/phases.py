@@ -51,26 +51,28 @@ class InventoryPart(NamedTuple):
         return live == before != after
 
 
-def inventory_part(change: ProviderChange, name: str, live: ProviderState | None) -> InventoryPart:
+def make_inventory_part(
+    change: ProviderChange, name: str, live: ProviderState | None
+) -> InventoryPart:
     """Return the inventory of one class of a provider: before and after its change, and live."""
     before, after = change.content_before.inventories, change.content_after.inventories
     inventory = live.inventories.get(name) if live else None
     return InventoryPart(change, name, before.get(name), after.get(name), inventory)
 
 
-def moving_parts(change: Change, live: Snapshot) -> Iterator[InventoryPart]:
+def list_moving_parts(change: Change, live: Snapshot) -> Iterator[InventoryPart]:
     """Yield the inventories that a change moves in its own trees.
 
     Other plans change a sharing provider too, before this one or after it.
     """
     for provider in change.list_local_providers():
         for name in sorted(provider.changed_classes):
-            yield inventory_part(provider, name, live.providers.get(provider.uuid))
+            yield make_inventory_part(provider, name, live.providers.get(provider.uuid))
 
 
-def phase_of(change: Change, live: Snapshot) -> Phase | None:
+def find_phase(change: Change, live: Snapshot) -> Phase | None:
     """Return the phase of an atomic change; ``None`` if it changes no inventory."""
-    phases = {part.phase for part in moving_parts(change, live)}
+    phases = {part.phase for part in list_moving_parts(change, live)}
     return Phase.NEITHER if len(phases) > 1 else next(iter(phases), None)
 
 
@@ -83,12 +85,12 @@ def is_untouched(change: Change, live: Snapshot) -> bool:
         provider.uuid for provider in change.list_created() if provider.content_after.inventories
     ]
     are_empty = all(uuid not in live.providers or is_empty(live, uuid) for uuid in created)
-    return phase_of(change, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
+    return find_phase(change, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
 
 
 def is_moved_back(change: Change, live: Snapshot) -> bool:
     """Return whether the inventories are back that a change moves, with whatever other figures."""
-    parts = list(moving_parts(change, live))
+    parts = list(list_moving_parts(change, live))
     return bool(parts) and all(part.phase is Phase.BEFORE or part.has_old_total for part in parts)
 
 
@@ -98,7 +100,7 @@ def has_happened(change: Change, live: Snapshot) -> bool:
     Inventories that appear or disappear show it; their figures may be a change of another client.
     Only if a plan does neither, the figures show it; without inventories, traits and aggregates.
     """
-    parts = list(moving_parts(change, live))
+    parts = list(list_moving_parts(change, live))
     signs = [
         (part.live is None) == (part.after is None)
         for part in parts
@@ -112,7 +114,7 @@ def has_happened(change: Change, live: Snapshot) -> bool:
         names & (after - before) or (before - after) - names
         for provider in change.providers
         if (state := live.providers.get(provider.uuid))
-        for _, names, before, after in named_sets(provider, state)
+        for _, names, before, after in list_name_sets(provider, state)
     )
 
 
@@ -121,7 +123,7 @@ def is_empty(live: Snapshot, provider_uuid: str) -> bool:
     return not live.providers[provider_uuid].inventories and not live.consumers_on(provider_uuid)
 
 
-def named_sets(
+def list_name_sets(
     change: ProviderChange, live: ProviderState
 ) -> Iterator[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
     """Yield the traits, then the aggregates of a provider: live, before and after."""
@@ -147,7 +149,7 @@ def is_unchanged_since_plan(change: Change, listed: Mapping[str, Provider]) -> b
     return True
 
 
-def preparation(change: Change) -> Change | None:
+def make_preparation(change: Change) -> Change | None:
     """Return the part of an atomic change around its one request; ``None`` of any other change."""
     if not change.is_atomic:
         return None
@@ -160,7 +162,7 @@ def preparation(change: Change) -> Change | None:
     return replace(change, before=before, after=after, is_atomic=False)
 
 
-def rollback_change(change: Change) -> Change:
+def make_rollback(change: Change) -> Change:
     """Return the rollback of an atomic change as a change; new providers stay, but empty."""
     states = change.after.providers
     emptied = {uuid: structs.replace(state, inventories={}) for uuid, state in states.items()}

@@ -28,9 +28,9 @@ def make_plan(command: str, before: Snapshot, after: Snapshot) -> Plan:
     after = simulate(before, diff(before, after))
     parts = list(_group_trees(before, after))
     owners = {uuid: part for part in parts for uuid in part.changed}
-    sets = (_make_change(before, after, part, owners) for part in parts)
-    trees = sorted(sets, key=lambda tree: (tree.root_provider_name, tree.root_provider_uuid))
-    return Plan(tuple(trees), command, origin=before.origin)
+    changes = [_make_change(before, after, part, owners) for part in parts]
+    changes.sort(key=lambda change: (change.root_provider_name, change.root_provider_uuid))
+    return Plan(tuple(changes), command, origin=before.origin)
 
 
 class _JoinedTrees(NamedTuple):

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from placementclient.changes import phases
 from placementclient.changes.deviations import (
+    adopt_live_values,
     find_changed_input,
     find_deviations,
     find_inventory_deviations,
     find_retained_traits,
-    with_values_of_others,
 )
 from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import LeftAlone, Obstructed, describe_obstacles
@@ -31,7 +31,7 @@ from placementclient.reading.facets import ALLOCATIONS, CONTENT
 from placementclient.reading.scope import ScopeFacets, ScopeReader
 
 
-def progress_of(change: Change, merge: Callable[[Snapshot, bool], Merged]) -> Progress:
+def make_progress(change: Change, merge: Callable[[Snapshot, bool], Merged]) -> Progress:
     """Return the progress of a change, by the way in which it is made."""
     return _AtomicProgress(change, merge) if change.is_atomic else Progress(change, merge)
 
@@ -110,7 +110,7 @@ class Progress:
         """Return whether the change, which was rolled back, was not made again."""
         return self.merge(live, True).is_done
 
-    def obstacle_to_rollback(self, live: Snapshot) -> str:
+    def describe_rollback_obstacle(self, live: Snapshot) -> str:
         """Return the reason why a rollback cannot start from a state; empty if it can."""
         return describe_obstacles(self.merge(live, True).obstacles)
 
@@ -122,14 +122,14 @@ class Progress:
         if obstacles := self.merge(live, False).obstacles:
             raise Obstructed(obstacles)
         for deviation in self.deviations(live):
-            raise _unrecorded(deviation)
+            raise _make_unrecorded_error(deviation)
 
     def deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
         """Return the deviations of a state from the change, which is made, wholly or in part.
 
         :param is_applied: whether the journal says that the change was applied
         """
-        found = find_deviations(with_values_of_others(self.change, live), live)
+        found = find_deviations(adopt_live_values(self.change, live), live)
         if is_applied:
             # Each request was confirmed: others have changed it since.
             return [replace(deviation, severity=Severity.INFO) for deviation in found]
@@ -183,7 +183,7 @@ class _AtomicProgress(Progress):
         return phases.is_unchanged_since_plan(self.change, listed)
 
     def status(self, live: Snapshot) -> tuple[Status, str]:
-        change, phase = self.change, phases.phase_of(self.change, live)
+        change, phase = self.change, phases.find_phase(self.change, live)
         has_all = change.before.providers.keys() <= live.providers.keys()
         if has_all and phase is Phase.BEFORE:
             return Status.PENDING, ''
@@ -211,24 +211,24 @@ class _AtomicProgress(Progress):
         return True
 
     def is_still_back(self, live: Snapshot) -> bool:
-        return phases.phase_of(self.change, live) is not Phase.AFTER
+        return phases.find_phase(self.change, live) is not Phase.AFTER
 
-    def obstacle_to_rollback(self, live: Snapshot) -> str:
-        is_neither = phases.phase_of(self.change, live) is Phase.NEITHER
+    def describe_rollback_obstacle(self, live: Snapshot) -> str:
+        is_neither = phases.find_phase(self.change, live) is Phase.NEITHER
         return 'it is neither as before the plan nor as after it' if is_neither else ''
 
     def check_unrecorded(self, live: Snapshot) -> None:
-        if phases.phase_of(self.change, live) in (Phase.BEFORE, None):
+        if phases.find_phase(self.change, live) in (Phase.BEFORE, None):
             return  # Nothing but empty providers may be prepared.
         for deviation in self.deviations(live):
             if deviation.is_error:
-                raise _unrecorded(deviation)
+                raise _make_unrecorded_error(deviation)
 
     def deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
         return list(find_deviations(self.change, live))
 
     def deviations_after_request(self, reader: ScopeReader) -> Sequence[Finding]:
-        live = reader.read_reshaped(self.change)
+        live = reader.read_reshape_result(self.change)
         return list(find_deviations(self.change, live, is_strict=True))
 
 
@@ -242,5 +242,5 @@ def _changed_facets(provider: ProviderChange) -> set[str]:
     return {facet for facet, changed in is_changed.items() if changed}
 
 
-def _unrecorded(deviation: Finding) -> LeftAlone:
+def _make_unrecorded_error(deviation: Finding) -> LeftAlone:
     return LeftAlone(f'its journal does not say that this plan was applied, and {deviation.reason}')

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from placementclient.changes.atomic_merge import merge_at_once
 from placementclient.changes.merge import Merged
-from placementclient.changes.obstacles import obstacle
+from placementclient.changes.obstacles import make_obstacle
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventories, Inventory, InventoryKey
@@ -30,7 +30,7 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     revised = replace(change, before=rollback.restored_state(), after=rollback.present_state())
     if rollback.obstacles:
         return revised, Merged((), tuple(rollback.obstacles))
-    return revised, merge_at_once(*revised.order_snapshots(backward=True), live, is_back=True)
+    return revised, merge_at_once(*revised.order_snapshots(backward=True), live, backward=True)
 
 
 class _Rollback:
@@ -188,7 +188,7 @@ class _Rollback:
         places = ', '.join(sorted(names.get(uuid, uuid) for uuid, _ in sources))
         why = f'may go back to {places}' if places else 'are not what the plan gave it'
         message = f'consumer {consumer.uuid}: {amount} {name} on {names[provider_uuid]} {why}'
-        self.obstacles.append(obstacle(f'consumer {consumer.uuid}', message))
+        self.obstacles.append(make_obstacle(f'consumer {consumer.uuid}', message))
 
 
 def _shift_total(

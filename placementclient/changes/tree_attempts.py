@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The attempts to write a tree: what one has sent, and the errors after which there is another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from placementclient.api import resource_provider
 from placementclient.basis.errors import Differs
 from placementclient.changes import operations as ops
 from placementclient.changes.obstacles import LeftAlone
 from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead
@@ -40,3 +42,21 @@ PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
 REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 #: The errors after which a tree is read again: the service shows what is done.
 RETRIED = (*REFUSALS, PlannedAgain, errors.NoAnswer)
+
+
+def refuse_names_elsewhere(
+    client: Client, live: Snapshot, operations: Iterable[ops.Operation]
+) -> None:
+    """Check that no provider to create exists in another tree than those of a state.
+
+    :raises LeftAlone: names it and its tree
+    """
+    roots = {state.provider.root_uuid for state in live.providers.values()}
+    created = (operation for operation in operations if isinstance(operation, ops.CreateProvider))
+    for operation in created:
+        for provider in resource_provider.list(client, name=operation.name):
+            if provider.root_uuid not in roots:
+                raise LeftAlone(
+                    f'{operation.name} exists elsewhere: {provider.uuid}, '
+                    f'in the tree of {provider.root_uuid}'
+                )

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from placementclient.changes.atomic_merge import merge_at_once
 from placementclient.changes.merge import Merged, merge
-from placementclient.changes.obstacles import obstacle
+from placementclient.changes.obstacles import make_obstacle
 from placementclient.changes.operations import Operation
 from placementclient.changes.phases import (
     Phase,
+    find_phase,
     is_empty,
     is_moved_back,
-    phase_of,
-    preparation,
+    make_preparation,
 )
 from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, ProviderChange
@@ -34,11 +34,11 @@ def merge_change(
 
     :param backward: whether the change is rolled back
     """
-    around = preparation(change)
+    around = make_preparation(change)
     if around is None or _is_request_done(change, live, backward):
         part = around or change
-        return merge(*part.order_snapshots(backward=backward), live, sent, is_back=backward)
-    merged = merge_at_once(*change.order_snapshots(backward=backward), live, is_back=backward)
+        return merge(*part.order_snapshots(backward=backward), live, sent, backward=backward)
+    merged = merge_at_once(*change.order_snapshots(backward=backward), live, backward=backward)
     drifts = (
         _find_newcomers(change, live, backward=True)
         if backward
@@ -51,7 +51,7 @@ def merge_change(
 
 
 def _is_request_done(change: Change, live: Snapshot, backward: bool) -> bool:
-    return is_moved_back(change, live) if backward else phase_of(change, live) is Phase.AFTER
+    return is_moved_back(change, live) if backward else find_phase(change, live) is Phase.AFTER
 
 
 def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Finding]:
@@ -61,31 +61,33 @@ def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Findi
         state = live.providers.get(provider.uuid)
         if state is None:
             if not provider.is_created:
-                yield obstacle(provider.name, f'{provider.name} does not exist any more')
+                yield make_obstacle(provider.name, f'{provider.name} does not exist any more')
             elif provider.name in by_name:
                 uuid = by_name[provider.name]
-                yield obstacle(
+                yield make_obstacle(
                     provider.name,
                     f'{provider.name} exists, with the UUID {uuid}',
                     is_drift=True,
                 )
         elif state.name != provider.name:
             # The names that the plan gives may be made of it.
-            yield obstacle(
+            yield make_obstacle(
                 provider.name,
                 f'{provider.name} is called {state.name} now: plan again',
             )
         elif not provider.is_created:
             if state.inventories != provider.content_before.inventories:
-                yield obstacle(
+                yield make_obstacle(
                     provider.name,
                     f'the inventories of {provider.name} have changed',
                     is_drift=True,
                 )
         elif state.provider.parent_provider_uuid != provider.parent_provider_uuid:
-            yield obstacle(provider.name, f'{provider.name} exists already, below another parent')
+            yield make_obstacle(
+                provider.name, f'{provider.name} exists already, below another parent'
+            )
         elif not is_empty(live, provider.uuid):
-            yield obstacle(provider.name, f'{provider.name} exists already, and is not empty')
+            yield make_obstacle(provider.name, f'{provider.name} exists already, and is not empty')
         yield from _find_moved_providers(change, provider, live)
     yield from _find_newcomers(change, live)
     yield from _find_changed_consumers(change, live)
@@ -105,7 +107,7 @@ def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -
             for name in () if consumer.uuid in planned else moving.intersection(allocated):
                 if staying[consumer.uuid, provider.name, name] != allocated[name]:
                     message = f'holds {name} on {provider.name} that it did not'
-                    yield _consumer_obstacle(consumer.uuid, message)
+                    yield _make_consumer_obstacle(consumer.uuid, message)
 
 
 def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
@@ -126,7 +128,7 @@ def _find_moved_providers(
     """Yield a provider that is, or would be made, in another tree than planned."""
     state, root_uuid = live.providers.get(provider.uuid), provider.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
-        yield obstacle(
+        yield make_obstacle(
             provider.name,
             f'{provider.name} is now in the tree of {state.provider.root_uuid}',
         )
@@ -136,7 +138,7 @@ def _find_moved_providers(
         return
     parent = live.providers.get(parent_uuid)
     if parent is None or parent.provider.root_uuid != root_uuid:
-        yield obstacle(
+        yield make_obstacle(
             provider.name,
             f'{parent_uuid}, below which {provider.name} is to be created, is not in the tree of '
             f'{change.root_provider_name}',
@@ -158,8 +160,8 @@ def _find_changed_consumers(change: Change, live: Snapshot) -> Iterator[Finding]
         name = next(names, None)
         place = f' on {name}' if name else ''
         message = f'has other allocations{place} than when the plan was made'
-        yield _consumer_obstacle(consumer.uuid, message)
+        yield _make_consumer_obstacle(consumer.uuid, message)
 
 
-def _consumer_obstacle(uuid: str, message: str) -> Finding:
-    return obstacle(f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)
+def _make_consumer_obstacle(uuid: str, message: str) -> Finding:
+    return make_obstacle(f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)

@@ -59,7 +59,7 @@ class TreeQueue:
         warn: Callable[[str], object] = LOG.warning,
         backward: bool = False,
     ) -> None:
-        self.trees = {change.root_provider_uuid: change for change in changes}
+        self.changes = {change.root_provider_uuid: change for change in changes}
         self._startable = len(changes) if limit is None else limit
         self._failures_left = len(changes) if max_failures is None else max_failures
         self._report, self._warn, self._is_backward = report, warn, backward
@@ -67,12 +67,12 @@ class TreeQueue:
         self._results: dict[str, TreeResult] = {}
         self._stopped: PlacementError | None = None
 
-    def startable_trees(self) -> list[Change]:
+    def list_startable_changes(self) -> list[Change]:
         """Return the trees without a result that may start."""
-        pending = [tree for uuid, tree in self.trees.items() if uuid not in self._results]
+        pending = [change for uuid, change in self.changes.items() if uuid not in self._results]
         return pending if self._is_backward else pending[: self._startable]
 
-    def end_tree(self, result: TreeResult) -> None:
+    def record_result(self, result: TreeResult) -> None:
         """Record the result of a tree."""
         self._results[result.root_provider_uuid] = result
         if result.is_undone:
@@ -91,9 +91,9 @@ class TreeQueue:
         except Exception as reason:
             self._stopped = _as_placement_error(reason)
 
-    def run(self, run_tree: Callable[[Change], TreeResult], workers: int) -> None:
+    def run(self, run_change: Callable[[Change], TreeResult], workers: int) -> None:
         """Run all trees until the run must stop."""
-        ready = deque(tree for uuid, tree in self.trees.items() if uuid not in self._results)
+        ready = deque(change for uuid, change in self.changes.items() if uuid not in self._results)
         if self._is_backward:
             ready.reverse()
         running: dict[Future[TreeResult], Change] = {}
@@ -101,10 +101,10 @@ class TreeQueue:
             try:
                 while True:
                     while len(running) < workers and ready and self._may_begin():
-                        tree = ready.popleft()
+                        change = ready.popleft()
                         self._startable -= 1
-                        self._begun.add(tree.root_provider_uuid)
-                        running[pool.submit(run_tree, tree)] = tree
+                        self._begun.add(change.root_provider_uuid)
+                        running[pool.submit(run_change, change)] = change
                     if not running:
                         break
                     self._collect(running, wait(running, return_when=FIRST_COMPLETED).done)
@@ -120,8 +120,8 @@ class TreeQueue:
         """Return the results of all trees, in the order of the plan."""
         return Outcome(
             [
-                self._results.get(uuid) or self._result_without_end(tree)
-                for uuid, tree in self.trees.items()
+                self._results.get(uuid) or self._result_without_end(change)
+                for uuid, change in self.changes.items()
             ],
             self._stopped,
         )
@@ -133,17 +133,17 @@ class TreeQueue:
         self, running: dict[Future[TreeResult], Change], ended: Iterable[Future[TreeResult]]
     ) -> None:
         for future in ended:
-            tree = running.pop(future)
+            change = running.pop(future)
             try:
                 result = future.result()
             except Exception as failure:
                 reason = _as_placement_error(failure)
                 if isinstance(reason, (*_FATAL, Unexpected)):
                     self._stopped = self._stopped or reason
-                result = make_result(tree, State.FAILED, reason)
+                result = make_result(change, State.FAILED, reason)
             if result.state is State.ALREADY_BACK:
                 self._startable += 1
-            self.end_tree(result)
+            self.record_result(result)
 
     def _result_without_end(self, change: Change) -> TreeResult:
         """Return the result of a tree that was interrupted, or never started."""

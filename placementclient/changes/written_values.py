@@ -26,9 +26,9 @@ class WrittenValues:
         self.providers: set[str] = set()
         self.is_complete = operations is not None
         for operation in operations or ():
-            self._learn_operation(operation)
+            self._add_operation(operation)
 
-    def _learn_operation(self, operation: ops.Operation) -> None:
+    def _add_operation(self, operation: ops.Operation) -> None:
         match operation:
             case ops.CreateProvider():
                 position = operation.name, operation.parent_provider_uuid
@@ -40,24 +40,24 @@ class WrittenValues:
             case ops.DeleteProvider():
                 self.providers.add(operation.uuid)
             case ops.SetInventories():
-                self._learn_inventories(operation)
+                self._add_inventories(operation)
             case ops.SetAllocations():
                 for consumer in operation.after:
                     self.consumers[consumer.uuid].append(comparable_values(consumer))
             case ops.Reshape():
                 for change in operation.inventories:
-                    self._learn_inventories(change)
+                    self._add_inventories(change)
                 for moved in operation.consumers:
                     self.consumers[moved.uuid].append(comparable_values(moved.after))
 
-    def _learn_inventories(self, change: ops.SetInventories) -> None:
+    def _add_inventories(self, change: ops.SetInventories) -> None:
         self.providers.add(change.provider_uuid)
         for name in {**change.before, **change.after}:
             step = change.before.get(name), change.after.get(name)
             if step[0] != step[1]:
                 self._steps[InventoryKey(change.provider_uuid, name)].append(step)
 
-    def without_writes(self, uuid: str, name: str, live: Inventory | None) -> Inventory | None:
+    def undo_writes(self, uuid: str, name: str, live: Inventory | None) -> Inventory | None:
         """Return an inventory as it would be if none of the operations had been sent.
 
         The other fields of an inventory that an operation wrote may be of others: they stay.

@@ -63,7 +63,7 @@ class InventoryEdit:
                     )
         return replace(state, inventories=desired)
 
-    def check(self, states: Collection[ProviderState]) -> None:
+    def check_providers(self, states: Collection[ProviderState]) -> None:
         """Check that the edit suits the selected providers.
 
         :raises errors.BadArgument: if a class without a total is on none of them
@@ -83,7 +83,7 @@ class InventoryEdit:
                 'what is not given'
             )
 
-    def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
+    def list_remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
         """Yield a sentence on the providers that the edit passes over."""
         for name, fields in self.requested.items():
             lacking = [state.name for state in states if name not in state.inventories]
@@ -92,7 +92,7 @@ class InventoryEdit:
 
 
 @dataclass(frozen=True)
-class NamesEdit:
+class FacetEdit:
     """Adds and removes traits or aggregates.
 
     :param facet: ``traits`` or ``aggregates``
@@ -107,10 +107,10 @@ class NamesEdit:
         desired = (self._get_names(state) - self.removed) | self.added
         return replace(state, **{self.facet: desired})
 
-    def check(self, states: Collection[ProviderState]) -> None:
+    def check_providers(self, states: Collection[ProviderState]) -> None:
         """Accept any providers."""
 
-    def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
+    def list_remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
         present = {name for state in states for name in self._get_names(state)}
         verb = {'traits': 'has the trait', 'aggregates': 'is in the aggregate'}[self.facet]
         for name in sorted(self.removed - present):
@@ -122,4 +122,4 @@ class NamesEdit:
         return names
 
 
-Edit = InventoryEdit | NamesEdit
+Edit = InventoryEdit | FacetEdit

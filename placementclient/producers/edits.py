@@ -68,9 +68,9 @@ class EditProducer(StateProducer):
                 self.notes.append(Finding(State.FAILED, states[uuid].name, reason=str(reason)))
         after = Snapshot(states.values(), live.consumers.values(), live.origin)
         selected = [live.providers[uuid] for uuid in self._selected]
-        self._edit.check(selected)
+        self._edit.check_providers(selected)
         self._check_names(selected, after)
-        self.remarks = [*self._edit.remarks(selected), *self._describe_shortfalls(after)]
+        self.remarks = [*self._edit.list_remarks(selected), *self._describe_shortfalls(after)]
         return after
 
     def _describe_shortfalls(self, after: Snapshot) -> Iterator[str]:

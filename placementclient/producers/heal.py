@@ -92,7 +92,7 @@ class HealProducer(StateProducer):
         self.notes += notes
         return after
 
-    def check(self, change: Change) -> Change | None:
+    def select_writable(self, change: Change) -> Change | None:
         """Return the change without the servers that Nova has deleted or changed since."""
         is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in change.after.consumers if not is_current(self._servers[uuid])}
@@ -146,8 +146,8 @@ def heal_servers(
             name, reason = f'consumer {uuid}', heal.reason
             notes.append(Finding(heal.state, name, reason=reason, severity=severity))
             continue
-        added = _list_added(consumers.get(uuid), healthy)
-        if lacking := _describe_lacking(snapshot, added, healthy, healing):
+        added = _list_added_amounts(consumers.get(uuid), healthy)
+        if lacking := _describe_missing_room(snapshot, added, healthy, healing):
             notes.append(Finding('failed', f'consumer {uuid}', reason=lacking))
             continue
         for provider_uuid, resources in added.items():
@@ -156,7 +156,7 @@ def heal_servers(
     return Snapshot(snapshot.providers.values(), consumers.values(), snapshot.origin), notes
 
 
-def _list_added(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
+def _list_added_amounts(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
     """Return by provider and class the amounts that a consumer gains."""
     allocated = before.allocations if before else {}
     added: dict[str, dict[str, int]] = {}
@@ -167,7 +167,7 @@ def _list_added(before: Consumer | None, after: Consumer) -> dict[str, dict[str,
     return added
 
 
-def _describe_lacking(
+def _describe_missing_room(
     snapshot: Snapshot,
     added: Mapping[str, Mapping[str, int]],
     consumer: Consumer,

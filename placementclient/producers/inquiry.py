@@ -64,7 +64,7 @@ def make_asker(client: Client, limit: int | None = None, unknown: UnknownNames =
     return ask
 
 
-def count_without_pcpu(client: Client, request: CandidateRequest) -> Offer:
+def count_trees_without_pcpu(client: Client, request: CandidateRequest) -> Offer:
     """Return the number of trees without PCPU that have candidates."""
     most = request.limit or LIMIT
     candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
@@ -73,7 +73,7 @@ def count_without_pcpu(client: Client, request: CandidateRequest) -> Offer:
     return Offer(len(trees - with_pcpu), len(candidates) >= most)
 
 
-def read_index(
+def read_provider_index(
     client: Client, requests: Sequence[CandidateRequest], unknown: UnknownNames = NOTHING
 ) -> ProviderIndex:
     """Read all providers of the service, with the traits and aggregates that requests name.

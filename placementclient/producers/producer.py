@@ -35,7 +35,7 @@ class Producer(ABC):
     def plan(self) -> Plan:
         """Read the cloud, and return the plan of its changes."""
 
-    def check(self, change: Change) -> Change | None:
+    def select_writable(self, change: Change) -> Change | None:
         """Return the part of a change that may still be written; called just before the write."""
         return change
 

@@ -72,7 +72,7 @@ class RepairProducer(StateProducer):
         """Note the repairs that are not made, by number with the reason."""
         self._reasons |= reasons
         for number, reason in reasons.items():
-            name = _name_row(self._repairs[number])[0]
+            name = _find_row_key(self._repairs[number])[0]
             self.notes.append(Finding('failed', name, reason=reason))
 
     def note_failures(self, findings: Sequence[Finding], failures: Mapping[int, str]) -> None:
@@ -97,7 +97,7 @@ class RepairProducer(StateProducer):
         }
         return {
             number: self._describe_result(number, by_part.get(part), part) or otherwise
-            for number, part in ((n, _name_row(repair)) for n, repair in self._repairs.items())
+            for number, part in ((n, _find_row_key(repair)) for n, repair in self._repairs.items())
         }
 
     def describe_failure(self, failure: Exception) -> dict[int, str]:
@@ -127,7 +127,7 @@ def _list_provider_uuids(repair: Repair) -> tuple[str, ...]:
     return (repair.provider_uuid,)
 
 
-def _name_row(repair: Repair) -> tuple[str, str]:
+def _find_row_key(repair: Repair) -> tuple[str, str]:
     """Return the object and the change of a repair's row in the table of the change."""
     match repair:
         case AddTrait(_, provider):
@@ -138,7 +138,7 @@ def _name_row(repair: Repair) -> tuple[str, str]:
             return f'consumer {consumer.uuid}', 'allocations'
 
 
-def count_suspects(findings: Sequence[Finding]) -> int:
+def count_freeing_findings(findings: Sequence[Finding]) -> int:
     """Return the number of findings that propose to free an allocation."""
     return sum(isinstance(finding.repair, FreeAllocations) for finding in findings)
 

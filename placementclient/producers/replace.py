@@ -77,7 +77,7 @@ class ReplaceProducer(StateProducer):
         :raises Irreplaceable: if it needs temporary inventories, which an interruption would lose
         """
         plan = super().plan()
-        if not self._is_journaled and (names := list(_find_temporary(plan))):
+        if not self._is_journaled and (names := list(_find_temporary_inventories(plan))):
             raise Irreplaceable(
                 f'More is allocated of {", ".join(names)} than Placement would grant today: the '
                 'limits are lifted for a moment, and would be lost if the command is killed then. '
@@ -117,7 +117,7 @@ class ReplaceProducer(StateProducer):
             check_same_host(live, self.old_uuid, self.new_uuid, self.name)
         after = replace_provider(live, self.old_uuid, self.new_uuid, self.name)
         self._check_names(live, after)
-        if ungranted := list(self._find_ungranted(live, after)):
+        if ungranted := list(self._find_refused_allocations(live, after)):
             raise Irreplaceable(
                 'Placement judges all that a consumer holds, and would refuse '
                 f'{first(ungranted)}: min_unit, max_unit or step_size is against it. "placement '
@@ -147,7 +147,7 @@ class ReplaceProducer(StateProducer):
                     'give another --name, or rename that one first'
                 )
 
-    def _find_ungranted(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
+    def _find_refused_allocations(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
         """Yield the allocations in other trees that Placement would refuse when it writes the
         consumer.
         """
@@ -242,7 +242,7 @@ def _check_name(request: Replacement, old: Provider, new: Provider | None) -> st
     return final
 
 
-def _find_temporary(plan: Plan) -> Iterator[str]:
+def _find_temporary_inventories(plan: Plan) -> Iterator[str]:
     """Yield the names of the providers that get temporary inventories."""
     for tree in plan.changes:
         changes = {change.uuid: change for change in tree.providers}

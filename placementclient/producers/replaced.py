@@ -184,9 +184,9 @@ def _join_trees(
                 f'{lower.name} is below {upper.name}: {new.name} cannot replace {old.name}. Give '
                 'a provider that is neither above nor below it'
             )
-    of_old = _rename_tree(old_tree, name)
+    of_old = _list_new_names(old_tree, name)
     # Half way, some of the old one's are below the new one already, by either name.
-    of_new = _rename_tree(new_tree, name, restore_name(old.name, old_uuid), name)
+    of_new = _list_new_names(new_tree, name, restore_name(old.name, old_uuid), name)
     of_new_by_name = {name: uuid for uuid, name in of_new.items()}
     successors = {
         uuid: of_new_by_name[name] for uuid, name in of_old.items() if name in of_new_by_name
@@ -194,7 +194,7 @@ def _join_trees(
     return states, of_old | of_new, successors
 
 
-def _rename_tree(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
+def _list_new_names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
     """Return the new names of a provider and of all below it, by UUID.
 
     :param others: further names that the names of children may begin with

@@ -107,7 +107,7 @@ class ScopeReader:
             live.providers.values(), (user for user in users.values() if user.allocations)
         )
 
-    def read_reshaped(self, change: Change) -> Snapshot:
+    def read_reshape_result(self, change: Change) -> Snapshot:
         """Read the result of the one request of an atomic change, right after it.
 
         It is one transaction: if its allocations are stored, its inventories are too, and those of

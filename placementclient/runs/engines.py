@@ -60,11 +60,11 @@ def apply(
     :raises OtherService: if the plan was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
     """
-    run, selected = _make_carrier(client, plan), plan.select_changes(trees)
-    run.check(selected)
+    carrier, selected = _make_carrier(client, plan), plan.select_changes(trees)
+    carrier.check_plan(selected)
     identity = plans.plan_digest(plan)
-    with journal.open_journal(journal_path, identity, backward=backward) as run.journal:
-        run.check_records(journal_path)
+    with journal.open_journal(journal_path, identity, backward=backward) as carrier.journal:
+        carrier.check_new_plans(journal_path)
         queue = TreeQueue(
             selected,
             limit=limit,
@@ -75,20 +75,23 @@ def apply(
         )
         with queue.stop_on_error():
             with outcomes_unknown_without_answer():
-                _end_finished_trees(run, queue, workers, backward)
-                comparisons = _compare_startable_trees(run, queue, workers, other_service, backward)
-            run.journal.write_beginning()
-            for tree in (
+                _end_finished_changes(carrier, queue, workers, backward)
+                comparisons = _compare_startable_changes(
+                    carrier, queue, workers, other_service, backward
+                )
+            carrier.journal.write_beginning()
+            for change in (
                 comparison.change
                 for comparison in comparisons
                 if comparison.obstacle and not backward
             ):
-                # Another run of the plan may have gone on while it was read.
-                again = run.compare_tree(tree, run.make_reader([tree]), backward=False)
+                # Another run of the plan may have gone on while this one read.
+                reader = carrier.make_reader([change])
+                again = carrier.compare_change(change, reader, backward=False)
                 if again.obstacle is not None:
-                    queue.end_tree(run.leave_alone(tree, again.obstacle))
-            queue.run(functools.partial(run.carry_tree, backward=backward), workers)
-        return run.mark_partial(queue.outcome())
+                    queue.record_result(carrier.leave_alone(change, again.obstacle))
+            queue.run(functools.partial(carrier.carry_change, backward=backward), workers)
+        return carrier.mark_partial(queue.outcome())
 
 
 def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> Outcome:
@@ -101,13 +104,13 @@ def _make_carrier(client: Client, plan: Plan) -> Carrier:
     return Carrier(client, plan) if plan.recipe is None else ReshapeCarrier(client, plan)
 
 
-def _end_finished_trees(run: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
+def _end_finished_changes(carrier: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
     """End the trees of which the journal says that they are done, unless they were undone since."""
     done = State.ROLLED_BACK if backward else State.APPLIED
 
     def ended(change: Change) -> TreeResult | None:
         try:
-            is_so = run.is_unchanged(change, backward=backward)
+            is_so = carrier.is_as_recorded(change, backward=backward)
         except Differs as reason:
             return make_result(change, State.LEFT_ALONE, reason)
         if not is_so:
@@ -117,62 +120,64 @@ def _end_finished_trees(run: Carrier, queue: TreeQueue, workers: int, backward: 
         return make_result(change, State.ALREADY_APPLIED)
 
     finished = [
-        tree for uuid, tree in queue.trees.items() if run.journal.record_for(uuid).ended == done
+        change
+        for uuid, change in queue.changes.items()
+        if carrier.journal.record_for(uuid).ended == done
     ]
-    for result in _run_in_order(run, ended, finished, workers):
+    for result in _run_in_order(carrier, ended, finished, workers):
         if result is not None:
-            queue.end_tree(result)
+            queue.record_result(result)
 
 
-def _compare_startable_trees(
-    run: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
+def _compare_startable_changes(
+    carrier: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
 ) -> Sequence[TreeComparison]:
     """Compare the trees that may have their turn with the plan."""
-    trees = queue.startable_trees()
-    is_elsewhere = snapshots.is_of_other_service(run.plan.origin, run.client.service)
+    changes = queue.list_startable_changes()
+    is_elsewhere = snapshots.is_of_other_service(carrier.plan.origin, carrier.client.service)
     comparisons: Sequence[TreeComparison] = ()
-    if trees and (not backward or (is_elsewhere and not other_service)):
+    if changes and (not backward or (is_elsewhere and not other_service)):
         compare = functools.partial(
-            run.compare_tree, reader=run.make_reader(trees), backward=backward
+            carrier.compare_change, reader=carrier.make_reader(changes), backward=backward
         )
-        comparisons = list(_run_in_order(run, compare, trees, workers))
-    if (trees or backward) and not other_service:
-        _check_service_has_tree(run, comparisons)
+        comparisons = list(_run_in_order(carrier, compare, changes, workers))
+    if (changes or backward) and not other_service:
+        _check_service_has_tree(carrier, comparisons)
     if is_elsewhere and not other_service:
         for comparison in comparisons:
             if comparison.difference:
-                raise _other_service_error(
-                    run, f'{comparison.change.root_provider_name}: {comparison.difference}'
+                raise _make_other_service_error(
+                    carrier, f'{comparison.change.root_provider_name}: {comparison.difference}'
                 )
     return comparisons
 
 
 def _run_in_order(
-    run: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
+    carrier: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
     """Return the results of a function that reads trees; threads would only wait for tables."""
-    return call_in_parallel(function, changes, 1 if run.client.snapshot_reader else workers)
+    return call_in_parallel(function, changes, 1 if carrier.client.snapshot_reader else workers)
 
 
-def _check_service_has_tree(run: Carrier, comparisons: Sequence[TreeComparison]) -> None:
+def _check_service_has_tree(carrier: Carrier, comparisons: Sequence[TreeComparison]) -> None:
     """Refuse a service that has none of the plan's trees: it is probably the wrong one."""
     seen = {comparison.change.root_provider_uuid for comparison in comparisons}
-    others = (change for change in run.plan.changes if change.root_provider_uuid not in seen)
-    looked_up = (run.has_tree(change, run.make_reader([change])) for change in others)
+    others = (change for change in carrier.plan.changes if change.root_provider_uuid not in seen)
+    looked_up = (carrier.has_tree(change, carrier.make_reader([change])) for change in others)
     states = set[bool | None]()
     for state in chain((comparison.is_there for comparison in comparisons), looked_up):
         if state:
             return
         states.add(state)
     if False in states:
-        raise _other_service_error(run, 'none of the trees of the plan exists here')
+        raise _make_other_service_error(carrier, 'none of the trees of the plan exists here')
 
 
-def _other_service_error(run: Carrier, reason: str) -> OtherService:
+def _make_other_service_error(carrier: Carrier, reason: str) -> OtherService:
     """Return the error that the plan was made for another service."""
-    made = run.plan.origin.service if run.plan.origin else None
+    made = carrier.plan.origin.service if carrier.plan.origin else None
     return OtherService(
-        f'This is {run.client.service}, and {reason}. '
+        f'This is {carrier.client.service}, and {reason}. '
         + (f'The plan was made of {made}. ' if made else '')
         + 'Nothing was sent. Connect to the service that the plan is for; if it is this one, give '
         '--other-service'
@@ -191,9 +196,9 @@ def status(
 
     :param journal_path: says if a tree was rolled back, or left alone, or never applied
     """
-    run, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
-    read_status = functools.partial(run.status, reader=run.make_reader(selected))
-    return list(_run_in_order(run, read_status, selected, workers))
+    carrier, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
+    read_status = functools.partial(carrier.read_status, reader=carrier.make_reader(selected))
+    return list(_run_in_order(carrier, read_status, selected, workers))
 
 
 def verify(
@@ -209,24 +214,26 @@ def verify(
 
     :param journal_path: knows the trees that were planned again, and those that were not begun yet
     """
-    run, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
-    find_deviations = functools.partial(run.find_deviations, reader=run.make_reader(selected))
+    carrier, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
+    find_deviations = functools.partial(
+        carrier.find_deviations, reader=carrier.make_reader(selected)
+    )
     result: list[Finding] = []
-    for tree, deviations in zip(
-        selected, _run_in_order(run, find_deviations, selected, workers), strict=True
+    for change, deviations in zip(
+        selected, _run_in_order(carrier, find_deviations, selected, workers), strict=True
     ):
         result += deviations
         if progress:
-            progress(tree.root_provider_name)
+            progress(change.root_provider_name)
     return result
 
 
 def load_carrier(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
     """Return the carrier of a plan, which knows its journal, if there is one."""
-    run = _make_carrier(client, plan)
+    carrier = _make_carrier(client, plan)
     if journal_path is not None:
-        run.journal = journal.Journal(
+        carrier.journal = journal.Journal(
             None, journal.read_records(journal_path, plans.plan_digest(plan))
         )
-        run.check_records(journal_path)
-    return run
+        carrier.check_new_plans(journal_path)
+    return carrier

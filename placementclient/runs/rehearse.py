@@ -75,11 +75,11 @@ def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> S
 def _find_root_names(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
     """Return the names of the roots that some trees of a plan concern, by UUID."""
     selected = plan.select_changes(trees)
-    planned = [state for tree in selected for state in tree.before.walk()]
-    names = {uuid: name for tree in selected for uuid, name in tree.roots.items()}
+    planned = [state for change in selected for state in change.before.walk()]
+    names = {uuid: name for change in selected for uuid, name in change.roots.items()}
     names |= {state.uuid: state.name for state in planned}
     # The root of a tree that a reshape only adds to does not change.
-    roots = [u for tree in selected if plan.recipe for u in tree.concerned_roots]
+    roots = [u for change in selected if plan.recipe for u in change.concerned_roots]
     roots += [state.provider.root_uuid for state in planned]
     return {root: names.get(root, root) for root in roots}
 

@@ -23,12 +23,12 @@ class ReshapeCarrier(Carrier):
     # The states are those of the plan.
     record_of = staticmethod(operations.encode_brief)
 
-    def check(self, changes: Sequence[Change]) -> None:
+    def check_plan(self, changes: Sequence[Change]) -> None:
         """Check the plan, and that the service allows a reshape."""
         invariants.check_plan(self.plan)
         reshaper.check_allowed(self.client)
 
-    def check_records(self, path: str) -> None:
+    def check_new_plans(self, path: str) -> None:
         """Check that each new plan in the journal is the one that was reviewed."""
         assert self.plan.recipe is not None
         reviewed = {change.root_provider_uuid: change for change in self.plan.changes}
@@ -49,14 +49,14 @@ class ReshapeCarrier(Carrier):
             except invariants.BadPlan as fault:
                 raise errors.BadFile(path, str(fault)) from None
 
-    def read_remaining(self, change: Change) -> tuple[Snapshot, Sequence[Operation]]:
+    def read_remaining_operations(self, change: Change) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises PlannedAgain: if the tree has changed, and a new plan is noted
         :raises LeftAlone: if no new plan is the one that was reviewed
         """
         try:
-            return super().read_remaining(change)
+            return super().read_remaining_operations(change)
         except Obstructed as drift:
             if not drift.is_drift:
                 raise
@@ -66,7 +66,7 @@ class ReshapeCarrier(Carrier):
 
     def _plan_again(self, change: Change, drift: str) -> Change:
         """Return the new plan of an unapplied tree, if it is the reviewed one."""
-        current = self.latest_plan(change)
+        current = self.latest_version(change)
         snapshot = _drop_prepared(self.capture_trees(current), current)
         try:
             again = replan.replan_tree(snapshot, self.plan, current)

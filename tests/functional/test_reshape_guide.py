@@ -234,7 +234,7 @@ def test_the_page_explains_every_reason_to_leave_a_tree_alone():
 
 def test_the_page_explains_every_state_and_exit_status():
     verified = inspect.getsource(deviations)
-    kinds = re.findall(r"_deviation\(\s*tree,(?: change,)?\s*'([a-z]+)'", verified)
+    kinds = re.findall(r"_make_deviation\(\s*change,\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
     for word in (*State, *Status, *runs.VERDICTS, *kinds):
         assert f'``{word}``' in MESSAGES, word
@@ -251,7 +251,7 @@ def _terms(title):
 
 
 #: What makes an error or an obstacle, with the message last.
-NAMING = ('LeftAlone', 'obstacle', '_consumer_obstacle')
+NAMING = ('LeftAlone', 'make_obstacle', '_make_consumer_obstacle')
 
 
 def _raised(module):

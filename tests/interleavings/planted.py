@@ -56,8 +56,8 @@ def _take_no_answer_for_done(applier, operation):
         _perform.__get__(applier)(operation)
 
 
-def _forget_traits_on_the_way_back(inspector, tree, live, backward):
-    merged = _merge(inspector, tree, live, backward)
+def _forget_traits_on_the_way_back(inspector, change, live, backward):
+    merged = _merge(inspector, change, live, backward)
     operations = tuple(op for op in merged.operations if not isinstance(op, SetTraits))
     return replace(merged, operations=operations) if backward else merged
 

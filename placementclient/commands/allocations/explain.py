@@ -182,7 +182,7 @@ class ExplainCandidate(DocumentCommand):
         fallback = None
         is_complete = explanation.is_met or unknown != inquiry.NOTHING
         if question.second is not None and not is_complete:
-            fallback = inquiry.count_without_pcpu(self.client, question.second)
+            fallback = inquiry.count_trees_without_pcpu(self.client, question.second)
         return _Answer(question, explanation, fallback)
 
     def _ask_placement(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
@@ -190,7 +190,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
 
-        index = inquiry.read_index(self.client, [request], unknown)
+        index = inquiry.read_provider_index(self.client, [request], unknown)
         ask = inquiry.make_asker(self.client, request.limit, unknown)
         return explain(request, index, ask, self.args.hosts)
 

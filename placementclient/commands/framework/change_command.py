@@ -154,7 +154,7 @@ class ChangeCommand(base.Lister):
             outcome = apply_at_once(
                 self.client,
                 plan,
-                producer.check,
+                producer.select_writable,
                 lambda tree: show(tree.root_provider_name, tree.state),
             )
         for tree, result in zip(plan.changes, outcome.trees, strict=True):

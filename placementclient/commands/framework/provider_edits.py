@@ -117,12 +117,12 @@ def edit_traits_or_aggregates(
     requested = names.normalize(command.client, words)
     if not is_many:
         return _edit_provider(command, names, requested, removes=removes)
-    from placementclient.producers.edited import NamesEdit
+    from placementclient.producers.edited import FacetEdit
 
     verb = 'remove' if removes else 'add'
     sets = frozenset(() if removes else requested), frozenset(requested if removes else ())
     return edit_selected_providers(
-        command, f'resource provider {names.option.dest} {verb}', NamesEdit(names.kind, *sets)
+        command, f'resource provider {names.option.dest} {verb}', FacetEdit(names.kind, *sets)
     )
 
 

@@ -262,7 +262,7 @@ class AuditCloud(ChangeCommand):
             cloud.records,
             is_nova_asked=facts.is_nova_asked,
         )
-        proof.check_gone(sorted(facts.gone))
+        proof.check_consumers_gone(sorted(facts.gone))
         return proof
 
     def _prove_findings(
@@ -276,7 +276,7 @@ class AuditCloud(ChangeCommand):
         from placementclient.render import findings as tables
 
         self.warn(tables.describe_known_consumers(cloud, findings))
-        with progress.show_progress(self, repair.count_suspects(findings)) as show:
+        with progress.show_progress(self, repair.count_freeing_findings(findings)) as show:
             return repair.prove_findings(proof, findings, show)
 
     def _refuse_unknown_ids(self, ids: Collection[str]) -> None:

@@ -99,7 +99,7 @@ class PurgeProvider(ChangeCommand):
             proof = FreeingProof(
                 self.client, topology, servers, records, is_nova_asked=is_nova_asked
             )
-            proof.check_gone(sorted(gone))
+            proof.check_consumers_gone(sorted(gone))
             return proof
 
         return make_proof

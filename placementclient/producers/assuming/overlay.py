@@ -33,7 +33,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_request import FALLBACK, NovaRequest
 from placementclient.placing.requests import Request, parse_request
 from placementclient.producers.assuming import AssumedCloud
-from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
+from placementclient.producers.edited import Edit, FacetEdit, InventoryEdit
 
 #: The namespace of invented UUIDs: the same assumptions give the same cloud.
 _NAMESPACE = UUID('a37f4d3c-9d3a-4a53-8f0e-3f3fa7a6a1c5')
@@ -61,9 +61,9 @@ def edit_providers(
     states = cloud.snapshot.providers
     selected = selector.select(states.values())
     for edit, inside in _make_edits(cloud.snapshot, at, inventories, names):
-        _add_notes(cloud, at, edit.remarks(selected))
+        _add_notes(cloud, at, edit.list_remarks(selected))
         try:
-            edit.check(selected)
+            edit.check_providers(selected)
             selected = [edit.edit_state(state) for state in selected]
         except errors.PlacementError as reason:
             raise inside.error(str(reason)) from None
@@ -87,7 +87,7 @@ def _make_edits(
             (), added if facet == 'traits' else ()
         ):
             raise at.descend(facet).descend('add').error(sentence)
-        yield NamesEdit(facet, added, removed), at.descend(facet)
+        yield FacetEdit(facet, added, removed), at.descend(facet)
 
 
 def add_hosts(cloud: AssumedCloud, at: Cursor, names: Iterable[str], like: str) -> None:

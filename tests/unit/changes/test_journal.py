@@ -33,11 +33,11 @@ def test_a_journal_returns_what_was_noted_of_each_tree(path):
     with journal.open_journal(path, 'one') as opened:
         opened.write_intent(ROOT, operations.encode_brief(CREATE))
         opened.write_outcome(ROOT, 'done', Client(None))
-        assert (opened.record_for(ROOT).begun, opened.record_for(ROOT).ended) == (True, None)
+        assert (opened.record_for(ROOT).is_begun, opened.record_for(ROOT).ended) == (True, None)
         opened.write_new_plan(TREE)
     with journal.open_journal(path, 'one') as opened:
         record = opened.record_for(ROOT)
-        assert (record.begun, record.ended) == (True, None)
+        assert (record.is_begun, record.ended) == (True, None)
         assert record.plan == TREE
         opened.write_end(ROOT, 'applied')
     assert journal.read_records(path, 'one')[ROOT].ended == 'applied'
@@ -59,7 +59,7 @@ def test_a_journal_is_only_appended_to(path, monkeypatch):
             opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
         assert Path(path).read_bytes().startswith(whole[:length])
         record = journal.read_records(path, 'one')[ROOT]
-        assert (record.begun, record.ended) == (True, None)
+        assert (record.is_begun, record.ended) == (True, None)
 
 
 def test_a_journal_belongs_to_one_plan(path):
@@ -110,7 +110,7 @@ def test_after_a_failure_nothing_is_written_any_more(path, monkeypatch):
                 opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
         with pytest.raises(journal.JournalFailed):
             opened.write_outcome(ROOT, 'done', Client(None))
-        assert not opened.record_for(ROOT).begun
+        assert not opened.record_for(ROOT).is_begun
 
 
 def test_a_disk_that_does_not_sync_stops_an_intent(path, monkeypatch):
@@ -226,9 +226,9 @@ def test_a_journal_counts_what_is_done_of_an_unfinished_tree(path, ended, is_oth
         opened.write_outcome(ROOT, 'done', Client(None))
         opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
         opened.write_outcome(ROOT, 'refused: no', Client(None), undone=1)
-        assert [request['name'] for request in opened.done_requests(ROOT)] == ['Köln']
+        assert [request['name'] for request in opened.list_done_requests(ROOT)] == ['Köln']
     with journal.open_journal(path, 'one', backward=is_other_way) as opened:
-        assert len(opened.done_requests(ROOT)) == (not is_other_way)
+        assert len(opened.list_done_requests(ROOT)) == (not is_other_way)
         opened.write_end(ROOT, ended)
     with journal.open_journal(path, 'one') as opened:
-        assert len(opened.done_requests(ROOT)) == count
+        assert len(opened.list_done_requests(ROOT)) == count

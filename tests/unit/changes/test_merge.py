@@ -26,16 +26,16 @@ SERVER = uuid_of('server')
 GPU = Inventory(2)
 
 
-@pytest.mark.parametrize('is_back', [False, True])
+@pytest.mark.parametrize('backward', [False, True])
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
-def test_a_change_cut_off_anywhere_is_completed_and_rolled_back(is_back, seed):
+def test_a_change_cut_off_anywhere_is_completed_and_rolled_back(backward, seed):
     random = Random(seed)
     before, after = pair(random)
     operations = diff(before, after)
     sent = operations[: random.randint(0, len(operations))]
     live = simulate(before, sent)
-    start, end = (after, before) if is_back else (before, after)
+    start, end = (after, before) if backward else (before, after)
     merged = merge(start, end, live, sent)
     assert merged.obstacles == ()
     assert content(simulate(live, merged.operations)) == content(with_types_of(live, end))
@@ -273,7 +273,7 @@ def test_a_rollback_makes_no_provider_again_that_another_client_had_deleted(
         for operation in diff(before, cloud())
         if not (isinstance(operation, DeleteProvider) and operation.name in deleted)
     ]
-    merged = merge(cloud(), before, cloud(), sent, is_back=True)
+    merged = merge(cloud(), before, cloud(), sent, backward=True)
     assert merged.obstacles == ()
     back = simulate(cloud(), merged.operations)
     assert {state.name for state in back.providers.values()} == made_again

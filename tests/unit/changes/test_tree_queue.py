@@ -18,7 +18,7 @@ class Tree(NamedTuple):
     roots: Mapping[str, str] = MappingProxyType({})
 
 
-TREES = [Tree(f'uuid{n}', f'host{n}') for n in range(5)]
+CHANGES = [Tree(f'uuid{n}', f'host{n}') for n in range(5)]
 
 
 def states(queue):
@@ -30,35 +30,35 @@ def test_as_many_trees_run_at_a_time_as_there_are_workers():
     under_way, most = [0], [0]
     lock = threading.Lock()
 
-    def work(tree):
+    def work(change):
         with lock:
             under_way[0] += 1
             most[0] = max(most[0], under_way[0])
-        if tree is not TREES[4]:
+        if change is not CHANGES[4]:
             barrier.wait()
         with lock:
             under_way[0] -= 1
-        return make_result(tree, State.APPLIED)
+        return make_result(change, State.APPLIED)
 
-    queue = TreeQueue(TREES)
+    queue = TreeQueue(CHANGES)
     queue.run(work, 2)
     assert (states(queue), most) == ([State.APPLIED] * 5, [2])
 
 
 @pytest.mark.parametrize('backward', [False, True])
 def test_no_tree_begins_after_the_allowed_failures(backward):
-    queue = TreeQueue(TREES, max_failures=2, backward=backward)
-    queue.run(lambda tree: make_result(tree, State.FAILED), 1)
+    queue = TreeQueue(CHANGES, max_failures=2, backward=backward)
+    queue.run(lambda change: make_result(change, State.FAILED), 1)
     expected = [State.FAILED] * 2 + [State.NOT_STARTED] * 3
     assert states(queue) == (expected[::-1] if backward else expected)
 
 
 def test_trees_that_need_no_rollback_do_not_count_for_the_limit():
-    def work(tree):
-        is_back = tree in TREES[3:]
-        return make_result(tree, State.ALREADY_BACK if is_back else State.ROLLED_BACK)
+    def work(change):
+        is_back = change in CHANGES[3:]
+        return make_result(change, State.ALREADY_BACK if is_back else State.ROLLED_BACK)
 
-    queue = TreeQueue(TREES, limit=2, backward=True)
+    queue = TreeQueue(CHANGES, limit=2, backward=True)
     queue.run(work, 1)
     assert states(queue) == [
         State.NOT_STARTED,
@@ -76,16 +76,16 @@ def test_an_interrupt_is_announced_while_trees_are_under_way():
 
     go_on = threading.Event()
 
-    def work(tree):
-        if tree is not TREES[0]:
+    def work(change):
+        if change is not CHANGES[0]:
             assert go_on.wait(10)
-        return make_result(tree, State.APPLIED)
+        return make_result(change, State.APPLIED)
 
     def warn(message):
         warnings.append(message)
         go_on.set()
 
-    queue = TreeQueue(TREES, report=report, warn=warn)
+    queue = TreeQueue(CHANGES, report=report, warn=warn)
     with queue.stop_on_error():
         queue.run(work, 2)
     assert warnings == ['Waiting for 1 tree under way; a second Ctrl-C does not wait']

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 from placementclient.basis import errors
-from placementclient.changes.phases import rollback_change
+from placementclient.changes.phases import make_rollback
 from placementclient.changes.rollback import merge_rollback
 from placementclient.model.plans import Label
 from placementclient.planner import planner
@@ -130,7 +130,7 @@ def wrong_way_back(case, plan):
                 return f'there is a way back of {tree.root_provider_name}: {merged.obstacles}'
             return None
         try:
-            live = carried_out(live, rollback_change(returned))
+            live = carried_out(live, make_rollback(returned))
         except NotAccepted as refusal:
             return f'the service refuses the way back of {tree.root_provider_name}: {refusal}'
     if allocations_of(live) != allocations_of(case.snapshot):

@@ -15,7 +15,7 @@ import yaml
 
 from placementclient.basis import errors
 from placementclient.changes.diff import list_operations
-from placementclient.changes.phases import preparation
+from placementclient.changes.phases import make_preparation
 from placementclient.changes.records import plans
 from placementclient.changes.simulation import simulate
 from placementclient.changes.tree_merge import merge_change
@@ -200,7 +200,7 @@ def test_rollback_is_the_inverse_of_apply(path):
     for tree in reversed(plan.changes):
         live = taken_back(live, tree)
         # Then the carrier takes back what is not inventory.
-        rest = merge_change(preparation(tree), live, backward=True)
+        rest = merge_change(make_preparation(tree), live, backward=True)
         assert rest.obstacles == ()
         live = simulate(live, rest.operations)
     assert _contents(live) == _contents(case.snapshot)

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.model.inventories import Inventory
-from placementclient.producers.edited import InventoryEdit, NamesEdit
+from placementclient.producers.edited import FacetEdit, InventoryEdit
 from tests.unit.insight.clouds import provider
 
 HOST = provider('host', traits='AB', VCPU=Inventory(8, reserved=6), PCPU=4)
@@ -35,7 +35,7 @@ def test_edits_change_the_given_fields_of_inventories(edit, inventories):
 def test_edits_pass_over_providers_without_the_class():
     edit = InventoryEdit({'VCPU': {'reserved': 2}}, amend=True)
     assert edit.edit_state(DISK) == DISK
-    assert list(edit.remarks([HOST, DISK])) == ['Skipped, without VCPU: disk']
+    assert list(edit.list_remarks([HOST, DISK])) == ['Skipped, without VCPU: disk']
 
 
 def test_a_provider_that_cannot_have_a_value_is_refused():
@@ -58,16 +58,16 @@ def test_a_provider_that_cannot_have_a_value_is_refused():
 )
 def test_edits_without_effect_are_refused(edit, sentence):
     with pytest.raises(errors.PlacementError) as refused:
-        edit.check([HOST, DISK])
+        edit.check_providers([HOST, DISK])
     assert str(refused.value) == sentence
 
 
 @pytest.mark.parametrize(
     ('edit', 'names'),
     [
-        (NamesEdit('traits', frozenset('BC')), 'ABC'),
-        (NamesEdit('traits', removed=frozenset('BC')), 'A'),
-        (NamesEdit('aggregates', frozenset('X')), 'AB'),
+        (FacetEdit('traits', frozenset('BC')), 'ABC'),
+        (FacetEdit('traits', removed=frozenset('BC')), 'A'),
+        (FacetEdit('aggregates', frozenset('X')), 'AB'),
     ],
 )
 def test_edits_add_and_remove_names(edit, names):
@@ -77,6 +77,6 @@ def test_edits_add_and_remove_names(edit, names):
 
 
 def test_edits_report_names_that_no_provider_has():
-    edit = NamesEdit('traits', removed=frozenset({'A', 'CUSTOM'}))
+    edit = FacetEdit('traits', removed=frozenset({'A', 'CUSTOM'}))
     message = 'No resource provider that is selected has the trait CUSTOM'
-    assert list(edit.remarks([HOST, DISK])) == [message]
+    assert list(edit.list_remarks([HOST, DISK])) == [message]

@@ -7,7 +7,7 @@ from placementclient.basis.errors import ExitStatus
 from placementclient.changes.at_once import apply_at_once
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.inventories import Inventory
-from placementclient.producers.edited import InventoryEdit, NamesEdit
+from placementclient.producers.edited import FacetEdit, InventoryEdit
 from placementclient.producers.edits import EditProducer
 from tests.unit.dialogue import AGG, ROOT, RP, RP2, conflict, fault, get, provider, put
 
@@ -61,7 +61,7 @@ def test_a_tree_is_named_after_its_root(client, service):
     service.answer(*exchanges, get('/traits?name=in:CUSTOM_A', {'traits': ['CUSTOM_A']}))
     selection = ProviderSelector(with_trait='CUSTOM_X', with_class='VCPU', member_of=(AGG,))
     plan = EditProducer(
-        client, 'edit', selection, NamesEdit('traits', frozenset({'CUSTOM_A'}))
+        client, 'edit', selection, FacetEdit('traits', frozenset({'CUSTOM_A'}))
     ).plan()
     assert [sent.line for sent in service.requests][:4] == [exchange.line for exchange in exchanges]
     [tree] = plan.changes

@@ -189,7 +189,7 @@ def test_an_aggregate_that_is_no_uuid_is_refused_when_the_plan_is_read(plan, tmp
 def test_an_edited_plan_is_refused_before_anything_is_sent(plan, mutation, tmp_path):
     def carried_out():
         bad = edited(plan, tmp_path / 'plan.json', lambda document: mutation(document['trees'][0]))
-        ReshapeCarrier(Client(None), bad).check(bad.changes)
+        ReshapeCarrier(Client(None), bad).check_plan(bad.changes)
 
     with pytest.raises(errors.PlacementError, match=r'damaged plan: |The plan does not hold'):
         carried_out()
@@ -227,4 +227,4 @@ def test_a_plan_for_trees_that_its_specification_does_not_select_is_refused(
 
     bad = edited(plan, tmp_path / 'plan.json', select)
     with pytest.raises(errors.PlacementError, match='does not select this tree'):
-        ReshapeCarrier(Client(None), bad).check(bad.changes)
+        ReshapeCarrier(Client(None), bad).check_plan(bad.changes)

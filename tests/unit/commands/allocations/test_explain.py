@@ -344,7 +344,7 @@ def test_explain_asks_nova_for_the_other_members_of_a_server_group(placement, mo
     for name, answer in answers.items():
         monkeypatch.setattr(services, name, answer)
     monkeypatch.setattr(api.resource_provider, 'list', lambda *_, **__: [])
-    monkeypatch.setattr(inquiry, 'read_index', lambda *_: index_snapshot(cloud([])))
+    monkeypatch.setattr(inquiry, 'read_provider_index', lambda *_: index_snapshot(cloud([])))
     monkeypatch.setattr(inquiry, 'make_asker', lambda *_: None)
 
     result = placement(f'allocation candidate explain --server {SERVER}')

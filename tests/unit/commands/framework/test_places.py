@@ -47,7 +47,7 @@ def live(monkeypatch):
 
     monkeypatch.setattr(capture, 'capture', lambda *_, **__: snapshot)
     monkeypatch.setattr(api.resource_provider, 'list', lambda *_, **__: [])
-    monkeypatch.setattr(inquiry, 'read_index', lambda *_: index_snapshot(snapshot))
+    monkeypatch.setattr(inquiry, 'read_provider_index', lambda *_: index_snapshot(snapshot))
     monkeypatch.setattr(inquiry, 'make_asker', lambda *_: None)
     return replaced
 
