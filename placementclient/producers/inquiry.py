@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from placementclient.api import allocation_candidate, resource_class, resource_provider, trait
 from placementclient.client.http import Client
-from placementclient.insight.candidates.explanation import Ask, Offer
 from placementclient.insight.candidates.matching import ProviderIndex
+from placementclient.insight.candidates.relaxations import Ask, Offer
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot

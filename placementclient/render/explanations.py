@@ -4,8 +4,10 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placementclient.basis.wording import counted, listed
-from placementclient.insight.candidates.explanation import Explanation, NearTree, Offer, Relaxation
+from placementclient.insight.candidates.explanation import Explanation
 from placementclient.insight.candidates.group_hosts import GroupHosts
+from placementclient.insight.candidates.nearest import NearTree
+from placementclient.insight.candidates.relaxations import Offer, Relaxation
 from placementclient.insight.candidates.requirements import Requirement, RequirementKind
 from placementclient.insight.candidates.shortages import Shortage, ShortageReason
 from placementclient.nova.server_request import FALLBACK
@@ -72,8 +74,8 @@ def _format_lines(
         where = 'not on' if limit.is_excluded else 'only on'
         yield f'Server group {limit.group} ({limit.policy}): {where} {listed(limit.hosts, 10)}'
     yield ''
-    yield f'Alone, of {counted(explanation.trees, "tree")}'
-    width = len(str(explanation.trees))
+    yield f'Alone, of {counted(explanation.tree_count, "tree")}'
+    width = len(str(explanation.tree_count))
     for requirement, count in explanation.alone.items():
         yield f'  {count:>{width}}  {requirement}'
     made = explanation.count
@@ -101,7 +103,7 @@ def describe_unknown_names(
 def _describe_vcpu_fallback(offer: Offer) -> str:
     """Return the sentence about the second request of Nova, with VCPU in place of PCPU."""
     again = 'Nova asks again with VCPU in place of PCPU'
-    if not offer.trees:
+    if not offer.tree_count:
         return f'{again}: that cannot be met either.'
     return f'{again}: Placement has candidates on {_count_trees(offer)} without PCPU. {FALLBACK}.'
 
@@ -178,9 +180,9 @@ def make_explanation_record(
     """
     record = {
         'can_be_met': explanation.is_met,
-        'trees_with_candidates': explanation.offer.trees,
+        'trees_with_candidates': explanation.offer.tree_count,
         'is_cut': explanation.offer.is_cut,
-        'trees': explanation.trees,
+        'trees': explanation.tree_count,
         'alone': [
             {**_record_requirement(requirement), 'trees': count}
             for requirement, count in explanation.alone.items()
@@ -195,7 +197,7 @@ def make_explanation_record(
     }
     if fallback is not None:
         record['fallback'] = {
-            'trees_with_candidates': fallback.trees,
+            'trees_with_candidates': fallback.tree_count,
             'is_cut': fallback.is_cut,
         }
     if count := explanation.count:
@@ -211,7 +213,7 @@ def make_explanation_record(
 
 def _count_trees(offer: Offer) -> str:
     """Return the number of trees with candidates in words."""
-    number = counted(offer.trees, 'tree')
+    number = counted(offer.tree_count, 'tree')
     return f'at least {number}' if offer.is_cut else number
 
 
@@ -270,7 +272,7 @@ def _record_relaxation(relaxation: Relaxation) -> Mapping[str, object]:
             {**_record_requirement(need), 'enough': amount} for need, amount in relaxation.lowered
         ],
         'without': [_record_requirement(need) for need in relaxation.dropped],
-        'trees': relaxation.offer.trees,
+        'trees': relaxation.offer.tree_count,
         'is_cut': relaxation.offer.is_cut,
         'is_asked': relaxation.is_confirmed,
     }

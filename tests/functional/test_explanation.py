@@ -59,7 +59,7 @@ class Judge:
         if requested is not None and retained not in self._trees:
             offer = inquiry.make_asker(self._client)(requested)
             assert offer is not None
-            self._trees[retained] = offer.trees
+            self._trees[retained] = offer.tree_count
         return self._trees.get(retained)
 
     def is_conflict(self, parts):

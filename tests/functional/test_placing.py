@@ -261,8 +261,8 @@ def check(snapshot, request, candidates, case):
     certain = {option for _, option, is_certain in expected if is_certain}
     assert certain <= granted <= {option for _, option, _ in expected}, case
     roots = {root for root, _, _ in expected}
-    explained = explain(request, index_snapshot(snapshot), hosts=1)
-    assert (explained.is_met, explained.offer.trees) == (bool(roots), len(roots)), case
+    explained = explain(request, index_snapshot(snapshot), most_trees=1)
+    assert (explained.is_met, explained.offer.tree_count) == (bool(roots), len(roots)), case
     assert explained.is_met == bool(granted) or not certain, case
     topology = Topology(snapshot)
     if not any(map(is_sharing, snapshot.providers.values())):

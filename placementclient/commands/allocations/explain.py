@@ -23,8 +23,9 @@ from placementclient.model.requests import CandidateRequest, Filter
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
-    from placementclient.insight.candidates.explanation import Explanation, Offer
+    from placementclient.insight.candidates.explanation import Explanation
     from placementclient.insight.candidates.group_hosts import GroupHosts
+    from placementclient.insight.candidates.relaxations import Offer
     from placementclient.nova.server_parts import ServerRequest
     from placementclient.nova.server_request import NovaRequest, Scheduling
     from placementclient.producers.inquiry import UnknownNames
@@ -225,7 +226,7 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(places.insert_names(unknown_names.describe_absent_name(absent)))
         self.warn(service_faults.list_service_faults(snapshot, first))
         index = matching.index_snapshot(snapshot)
-        result = explanation.explain(first, index, hosts=self.args.hosts)
+        result = explanation.explain(first, index, most_trees=self.args.hosts)
         if server is not None and result.is_met:
             limited = first._replace(limit=server.nova_request.first.limit)
             result = replace(

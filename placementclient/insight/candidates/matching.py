@@ -78,6 +78,10 @@ class Matcher:
         self._requests: dict[frozenset[Requirement], Request] = {}
         self._hosts: dict[str, tuple[Sequence[str], Sequence[HostProvider]]] = {}
 
+    def sort_requirements(self, some: Collection[Requirement]) -> list[Requirement]:
+        """Return some requirements of the request in its order."""
+        return [need for need in self.requirements if need in some]
+
     @functools.cached_property
     def trees_by_requirement(self) -> dict[Requirement, frozenset[str]]:
         """The roots of the trees that satisfy each requirement by itself."""
@@ -146,7 +150,10 @@ class Matcher:
         return is_found or search.left < 0
 
     def count_granted_amounts(self, requirement: Requirement) -> Counter[str]:
-        """Count the amounts of a class that each tree grants, of those asked for, by its root."""
+        """Count the amounts of a class that each tree grants, by its root.
+
+        It counts the amounts that were tried so far, of this request and of changed ones.
+        """
         counts = Counter[str]()
         for (name, _), granting in self._granted.items():
             if name == requirement.value:

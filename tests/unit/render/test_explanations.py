@@ -31,7 +31,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 def test_a_sentence_says_no_twice_or_less_than_nothing(request_, line):
     host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
     snapshot = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
-    explained = explain(CandidateRequest(request_), index_snapshot(snapshot), hosts=3)
+    explained = explain(CandidateRequest(request_), index_snapshot(snapshot), most_trees=3)
     assert line in list(explanations.format_explanation(explained))
 
 
@@ -40,7 +40,7 @@ def test_a_shortage_of_all_the_nearest_trees_is_told_once():
     explained = explain(
         CandidateRequest(Filter({'VCPU': 4}, required=('CUSTOM_A',))),
         index_snapshot(cloud(hosts, [])),
-        hosts=2,
+        most_trees=2,
     )
     lines = list(explanations.format_explanation(explained))
     assert lines[lines.index('Nearest trees') + 1 :] == [
@@ -52,7 +52,7 @@ def test_a_shortage_of_all_the_nearest_trees_is_told_once():
         '    VCPU=4: 1 free on host1',
     ]
     alike = explain(
-        CandidateRequest(Filter({'VGPU': 1})), index_snapshot(cloud(hosts, [])), hosts=2
+        CandidateRequest(Filter({'VGPU': 1})), index_snapshot(cloud(hosts, [])), most_trees=2
     )
     lines = list(explanations.format_explanation(alike))
     assert lines[lines.index('Nearest trees') + 1 :] == [

@@ -4,8 +4,9 @@
 from itertools import combinations
 from random import Random
 
-from placementclient.insight.candidates.explanation import MOST_DROPPED, explain
+from placementclient.insight.candidates.explanation import explain
 from placementclient.insight.candidates.matching import Matcher, index_snapshot
+from placementclient.insight.candidates.relaxations import MOST_DROPPED
 from placementclient.insight.candidates.requirements import list_requirements, restrict_request
 from placementclient.insight.candidates.service_faults import list_service_faults
 from placementclient.model.requests import CandidateRequest, Filter
@@ -21,7 +22,7 @@ def test_the_nearest_tree_has_candidates_after_the_relaxation():
     consumers = [consumer(f's-{name}', **{name: {'VGPU': 8}}) for name in names]
     consumers.append(consumer('s-last', last={'VGPU': 5}))
     request = CandidateRequest(Filter({'VGPU': 4}))
-    explained = explain(request, index_snapshot(cloud(states, consumers)), hosts=1)
+    explained = explain(request, index_snapshot(cloud(states, consumers)), most_trees=1)
     [enough] = explained.relaxations
     assert [amount for _, amount in enough.lowered] == [3]
     [host] = explained.nearest
@@ -37,7 +38,7 @@ def test_the_nearest_of_trees_with_equal_shortages_has_most_free():
         )
     )
     for hosts, nearest in ((6, 'cfbdea'), (3, 'cfb'), (1, 'c')):
-        explained = explain(CandidateRequest(Filter({'VCPU': 95})), index, hosts=hosts)
+        explained = explain(CandidateRequest(Filter({'VCPU': 95})), index, most_trees=hosts)
         assert [host.name for host in explained.nearest] == list(nearest)
 
 

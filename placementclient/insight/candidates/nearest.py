@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trees that lack the least of a request, and what they lack."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from placementclient.insight.candidates.conflicts import ConflictSearch, minimize_conflict
+from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.requirements import Requirement, RequirementKind
+from placementclient.insight.candidates.shortages import Shortage, ShortageReason, find_shortages
+from placementclient.model.snapshots import ProviderState
+from placementclient.placing.providers import is_sharing
+
+#: How many trees with few shortages are examined to find the nearest ones.
+CLOSE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class NearTree:
+    """A tree with few shortages."""
+
+    name: str
+    root_uuid: str
+    shortages: tuple[Shortage, ...]
+
+    @property
+    def missing(self) -> float:
+        """The sum of the missing parts of the requested amounts, each from 0 to 1."""
+        return sum(
+            1 - (shortage.amount or 0) / shortage.requirement.amount
+            for shortage in self.shortages
+            if shortage.reason
+            in (ShortageReason.FREE, ShortageReason.MAX_UNIT, ShortageReason.INVENTORY)
+        )
+
+
+class NearestTreeSearch:
+    """Finds and describes the trees that lack the least of a request."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher, self._topology = matcher, matcher.topology
+        self._needs = matcher.requirements
+
+    def find_nearest(
+        self, most_trees: int, relieved: Collection[str] = ()
+    ) -> dict[str, frozenset[Requirement]]:
+        """Return the requirements that the nearest trees lack, by root, the nearest tree first.
+
+        :param relieved: the roots of the trees that a relaxation helps
+        """
+        alone, trees = self._matcher.trees_by_requirement, self._topology.trees
+        granted = {
+            need: self._matcher.count_granted_amounts(need)
+            for need in self._needs
+            if need.kind is RequirementKind.RESOURCE
+        }
+
+        def sort_key(tree: tuple[str, frozenset[Requirement]]) -> tuple[object, ...]:
+            root, lacking = tree
+            count = sum(granted[need][root] for need in lacking & granted.keys())
+            return *rank_tree(root, lacking, relieved), -count, trees[root][0].name
+
+        # First by the requirements that a tree does not even satisfy by themselves: a quick look.
+        # Then, of the closest trees, also by those that it satisfies, but not together.
+        single = (
+            (root, frozenset(need for need in self._needs if root not in alone[need]))
+            for root in self._find_eligible_trees()
+        )
+        closest = sorted(single, key=sort_key)[:CLOSE]
+        near = sorted(
+            ((root, self._find_lacking(root, lacking)) for root, lacking in closest), key=sort_key
+        )
+        promising = [(root, lacking) for root, lacking in near if len(lacking) < len(self._needs)]
+        return dict((promising or near)[:most_trees])
+
+    def _find_eligible_trees(self) -> Collection[str]:
+        """Return the root of the requested tree, else those of all trees but sharing providers."""
+        trees = self._topology.trees
+        eligible = {root for root, states in trees.items() if not all(map(is_sharing, states))}
+        for need in self._needs:
+            if need.kind is RequirementKind.IN_TREE:
+                requested = eligible & self._matcher.trees_by_requirement[need]
+                eligible = requested or eligible
+        return eligible or trees
+
+    def _find_lacking(self, root: str, single: frozenset[Requirement]) -> frozenset[Requirement]:
+        """Return a minimal set of requirements to give up so that a tree has candidates.
+
+        :param single: the requirements that the tree does not even satisfy by themselves
+        """
+        others = [need for need in reversed(self._needs) if need not in single]
+        search = ConflictSearch(others, partial(self._matcher.is_possible_in, root))
+        return single | next(search.find_corrections(), frozenset(others))
+
+    def describe_tree(
+        self, root: str, lacking: frozenset[Requirement], states: Sequence[ProviderState]
+    ) -> NearTree:
+        """Return a tree with the reasons why it lacks some requirements.
+
+        :param states: the providers that can serve the tree
+        """
+        shortages: list[Shortage] = []
+        for need in self._matcher.sort_requirements(lacking):
+            if root in self._matcher.trees_by_requirement[need]:
+                # The requirements that conflict with this one on the tree.
+                others = [other for other in self._needs if other not in lacking or other == need]
+                joint = minimize_conflict(others, partial(self._matcher.is_possible_in, root))
+                conflicting = tuple(sorted(joint - {need}, key=str))
+                shortages.append(Shortage(need, ShortageReason.SHAPE, others=conflicting))
+            else:
+                shortages += find_shortages(need, states, self._needs)
+        return NearTree(self._topology.trees[root][0].name, root, tuple(shortages))
+
+
+def rank_tree(
+    root: str, lacking: Collection[Requirement], relieved: Collection[str]
+) -> tuple[int, bool]:
+    """Return a key that sorts trees by the number of requirements that they lack.
+
+    :param relieved: the roots of the trees that a relaxation helps, which come first among equals
+    """
+    return len(lacking), root not in relieved

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The changes of a request with which it has candidates."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, groupby, islice
+from typing import NamedTuple
+
+from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.requirements import (
+    Requirement,
+    RequirementKind,
+    restrict_request,
+    select_askable_requirements,
+)
+from placementclient.model.requests import CandidateRequest
+from placementclient.model.snapshots import ProviderState
+
+#: Of so many dropped requirements all combinations of less are tried.
+MOST_DROPPED = 6
+#: The most relaxations that a search returns.
+MAX_RELAXATIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The number of trees with candidates of a request.
+
+    :param is_cut: whether there may be more, as only so many candidates were asked for
+    """
+
+    tree_count: int
+    is_cut: bool = False
+
+
+#: Asks the service; ``None`` after the last request that it may send.
+Ask = Callable[[CandidateRequest], Offer | None]
+
+
+def ask_service(
+    ask: Ask | None, request: CandidateRequest, retained: Sequence[Requirement]
+) -> Offer | None:
+    """Return the service's answer for some requirements; ``None`` if it cannot be asked."""
+    relaxed = restrict_request(request, retained)
+    return ask(relaxed) if ask and relaxed else None
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """A change with which the request has candidates.
+
+    :param lowered: the requirements with another amount, and that amount
+    :param is_confirmed: whether the service says so, not a calculation
+    :param roots: the trees that have candidates then, as calculated
+    """
+
+    dropped: tuple[Requirement, ...]
+    lowered: tuple[tuple[Requirement, int], ...]
+    offer: Offer
+    is_confirmed: bool
+    roots: frozenset[str] = frozenset()
+
+
+class _Change(NamedTuple):
+    """A change of a request: it drops some requirements, and gives others another amount.
+
+    :param amounts: the other amounts, by the requirement of the request
+    :param retained: the requirements of the changed request
+    """
+
+    dropped: frozenset[Requirement]
+    amounts: Mapping[Requirement, int]
+    retained: frozenset[Requirement]
+
+
+class RelaxationSearch:
+    """Finds the changes of a request with which it has candidates.
+
+    :param ask: sends a request to the service; ``None``: send none
+    :param states: providers whose inventories show which amounts to try
+    """
+
+    def __init__(
+        self,
+        request: CandidateRequest,
+        matcher: Matcher,
+        ask: Ask | None,
+        states: Sequence[ProviderState],
+    ) -> None:
+        self._request, self._matcher, self._ask, self._states = request, matcher, ask, states
+        self._all = frozenset(matcher.requirements)
+
+    def find_smallest(self, corrections: Iterable[frozenset[Requirement]]) -> list[Relaxation]:
+        """Return relaxations with candidates, from the smallest corrections that lead to any.
+
+        :param corrections: minimal sets of requirements to give up, the smallest first
+        """
+        for _, same_size in groupby(corrections, key=len):
+            changes = [self._make_change(correction) for correction in same_size]
+            if relaxations := list(islice(self._find_relaxations(changes), MAX_RELAXATIONS)):
+                return relaxations
+        return []
+
+    def _find_relaxations(self, changes: Iterable[_Change]) -> Iterator[Relaxation]:
+        """Yield the changes after which the request has candidates, those that drop least first."""
+        enough: list[frozenset[Requirement]] = []
+        for change in sorted(changes, key=lambda change: len(change.dropped)):
+            # To drop more than is enough is no news.
+            if any(less <= change.dropped for less in enough):
+                continue
+            relaxation = self._try_change(change)
+            if relaxation is not None and relaxation.offer.tree_count:
+                enough += [] if change.amounts else [change.dropped]
+                yield relaxation
+
+    def _make_change(self, correction: frozenset[Requirement]) -> _Change:
+        """Return a change that gives up as little of a correction as possible.
+
+        In this order: another amount may be enough; a group has to request a resource, so that the
+        conditions of one without any go too; and some of these, or of the correction, may be met.
+        """
+        retained, amounts = self._all - correction, dict[Requirement, int]()
+        for need in self._matcher.sort_requirements(correction):
+            if amount := self._find_possible_amount(need, retained):
+                amounts[need] = amount
+                retained |= {replace(need, amount=amount)}
+        if restrict_request(self._request, retained) is None:
+            retained = select_askable_requirements(retained)
+        dropped = self._all - retained - amounts.keys()
+        needless = self._find_needless(dropped, retained)
+        return _Change(dropped - needless, amounts, retained | needless)
+
+    def _find_needless(
+        self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
+    ) -> frozenset[Requirement]:
+        """Return the dropped requirements that Placement can meet beside the others."""
+        ordered = self._matcher.sort_requirements(dropped)
+        for size in range(min(len(ordered), MOST_DROPPED)):
+            for fewer in combinations(ordered, size):
+                more = retained | dropped.difference(fewer)
+                if restrict_request(self._request, more) and self._matcher.is_met(more):
+                    return dropped.difference(fewer)
+        return frozenset()
+
+    def _try_change(self, change: _Change) -> Relaxation | None:
+        """Return a change with its candidates; ``None`` if the service refuses such a request."""
+        changed = [replace(need, amount=amount) for need, amount in change.amounts.items()]
+        ordered = [
+            need for need in (*self._matcher.requirements, *changed) if need in change.retained
+        ]
+        if restrict_request(self._request, ordered) is None:
+            return None
+        offer = ask_service(self._ask, self._request, ordered)
+        roots = frozenset(self._matcher.find_satisfying_trees(change.retained))
+        return Relaxation(
+            tuple(self._matcher.sort_requirements(change.dropped)),
+            tuple(change.amounts.items()),
+            offer or Offer(len(roots)),
+            is_confirmed=offer is not None,
+            roots=roots,
+        )
+
+    def _find_possible_amount(
+        self, requirement: Requirement, retained: frozenset[Requirement]
+    ) -> int:
+        """Return the nearest amount that has candidates beside the other requirements; else 0."""
+        if requirement.kind is not RequirementKind.RESOURCE:
+            return 0
+
+        def fits(amount: int) -> bool:
+            return self._matcher.is_met(retained | {replace(requirement, amount=amount)})
+
+        inventories = [
+            state.inventories[requirement.value]
+            for state in self._states
+            if requirement.value in state.inventories
+        ]
+        step = min((inventory.step_size for inventory in inventories), default=1)
+        low, high = 0, (requirement.amount - 1) // step
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if fits(middle * step) else (low, middle - 1)
+        if low and fits(low * step):
+            return low * step
+        # The amount may be below min_unit, or no multiple of step_size.
+        more = {inventory.min_unit for inventory in inventories}
+        more |= {
+            -(-requirement.amount // stock.step_size) * stock.step_size for stock in inventories
+        }
+        return next((n for n in sorted(more) if n > requirement.amount and fits(n)), 0)
