@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decisions of the filters of Nova's scheduler (34.0) that Placement does not make. Pure."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from placementclient.model.network import Port
 from placementclient.nova.features import Features
 from placementclient.nova.group_rules import ALIAS_SPEC
 from placementclient.nova.server_parts import ServerRequest
@@ -13,78 +13,80 @@ from placementclient.nova.settings import Settings
 NUMA_FILTER, PCI_FILTER = 'NUMATopologyFilter', 'PciPassthroughFilter'
 CAPABILITIES_FILTER = 'ComputeCapabilitiesFilter'
 METADATA_FILTER = 'AggregateInstanceExtraSpecsFilter'
+#: The kinds of ports for which Nova requests a PCI device of the host (``VNIC_TYPES_SRIOV`` in
+#: ``nova/network/model.py``); Placement does not count it.
+_PCI_PORTS = frozenset(
+    ('direct', 'direct-physical', 'macvtap', 'remote-managed', 'vdpa', 'virtio-forwarder')
+)
 
 
-class _Decision(NamedTuple):
-    """The part of a request that gives a filter something to decide.
+class _FilterRule(NamedTuple):
+    """The parts of a server by which a filter of the scheduler decides.
 
-    :param specs: the beginnings of extra specs
-    :param properties: the names of image properties
-    :param hints: the names of hints
+    :param specs: a regular expression for the names of extra specs
+    :param properties: a regular expression for the names of image properties
+    :param hints: the names of scheduler hints
+    :param neutral: the value of a spec or a property with which the filter passes all hosts
     """
 
-    specs: tuple[str, ...] = ()
-    properties: tuple[str, ...] = ()
+    filter: str
+    specs: str | None = None
+    properties: str | None = None
     hints: tuple[str, ...] = ()
+    neutral: Mapping[str, str] = {}
+
+    def find_parts(self, features: Features, hints: Iterable[str]) -> Iterator[str]:
+        """Yield the extra specs, image properties and hints by which the filter decides."""
+        for pattern, values in (
+            (self.specs, features.specs),
+            (self.properties, features.properties),
+        ):
+            names = [name for name in sorted(values) if pattern and re.fullmatch(pattern, name)]
+            yield from (name for name in names if values[name] != self.neutral.get(name))
+        yield from (hint for hint in self.hints if hint in hints)
 
 
-_DECISIONS: Mapping[str, _Decision] = {
-    NUMA_FILTER: _Decision(
-        (
-            *('hw:cpu_dedicated_mask', 'hw:cpu_policy', 'hw:mem_page_size', 'hw:numa_nodes'),
-            *('hw:pci_numa_affinity_policy', 'resources:PCPU'),
-        ),
-        ('hw_cpu_policy', 'hw_mem_page_size', 'hw_numa_nodes', 'hw_pci_numa_affinity_policy'),
+_RULES = (
+    # What gives a server a NUMA topology: ``numa_get_constraints`` in ``nova/virt/hardware.py``.
+    _FilterRule(
+        NUMA_FILTER,
+        'hw:(cpu_dedicated_mask|cpu_policy|mem_page_size|numa_nodes|pci_numa_affinity_policy|pmem)'
+        '|resources([1-9][0-9]*)?:PCPU',
+        'hw_(cpu_policy|mem_page_size|numa_nodes|pci_numa_affinity_policy)',
+        neutral={'hw:cpu_policy': 'shared', 'hw_cpu_policy': 'shared'},
     ),
-    CAPABILITIES_FILTER: _Decision(('capabilities:',)),
-    METADATA_FILTER: _Decision(('aggregate_instance_extra_specs:',)),
-    'ImagePropertiesFilter': _Decision(
-        properties=(
-            *('hw_architecture', 'hw_maxphysaddr_bits', 'hw_vm_mode', 'hypervisor_type'),
-            *('hypervisor_version_requires', 'img_hv_requested_version', 'img_hv_type', 'vm_mode'),
-        )
+    _FilterRule(CAPABILITIES_FILTER, 'capabilities:.*'),
+    _FilterRule(METADATA_FILTER, 'aggregate_instance_extra_specs:.*'),
+    _FilterRule(
+        'ImagePropertiesFilter',
+        properties='hw_architecture|hw_maxphysaddr_bits|(hw_)?vm_mode|hypervisor_type'
+        '|hypervisor_version_requires|img_hv_requested_version|img_hv_type',
     ),
-    'ServerGroupAffinityFilter and ServerGroupAntiAffinityFilter': _Decision(hints=('group',)),
-    'SameHostFilter': _Decision(hints=('same_host',)),
-    'DifferentHostFilter': _Decision(hints=('different_host',)),
-    'SimpleCIDRAffinityFilter': _Decision(hints=('build_near_host_ip',)),
-    'JsonFilter': _Decision(hints=('query',)),
-}
-#: The policy of CPUs that needs no NUMA cells of a host.
-_UNDECIDED = {('hw:cpu_policy', 'shared'), ('hw_cpu_policy', 'shared')}
-#: The kinds of ports that need a device of the host; Placement does not count it.
-_DEVICES = ('direct', 'direct-physical', 'macvtap', 'vdpa')
+    _FilterRule('ServerGroupAffinityFilter and ServerGroupAntiAffinityFilter', hints=('group',)),
+    _FilterRule('SameHostFilter', hints=('same_host',)),
+    _FilterRule('DifferentHostFilter', hints=('different_host',)),
+    _FilterRule('SimpleCIDRAffinityFilter', hints=('build_near_host_ip',)),
+    _FilterRule('JsonFilter', hints=('query',)),
+)
 
 
 def describe_decisions(server: ServerRequest, settings: Settings) -> Iterator[str]:
-    """Yield what each filter decides: ``NUMATopologyFilter: hw:cpu_policy``."""
+    """Yield each part by which a filter decides, after its name: ``JsonFilter: query``."""
     features = Features(server.flavor, server.image)
-    for name, decision in _DECISIONS.items():
-        for key in _find_keys(decision, features, server.hints):
-            yield f'{name}: {key}'
-    if (
-        (alias := features.specs.get(ALIAS_SPEC))
-        and settings.is_read
-        and not settings.pci_in_placement
-    ):
-        yield f'{PCI_FILTER}: {ALIAS_SPEC}={alias}'
-    for kind in dict.fromkeys(_find_device_kinds(server.ports)):
-        yield f'{PCI_FILTER}: port with vnic_type {kind}'
+    for rule in _RULES:
+        for part in rule.find_parts(features, server.hints):
+            yield f'{rule.filter}: {part}'
+    for part in _find_pci_parts(features, server, settings):
+        yield f'{PCI_FILTER}: {part}'
 
 
-def _find_keys(decision: _Decision, features: Features, hints: Iterable[str]) -> Iterator[str]:
-    """Yield the extra specs, image properties and hints of a server that a filter decides by."""
-    sources = (
-        (features.specs, lambda key: key.startswith(decision.specs)),
-        (features.properties, lambda key: key in decision.properties),
-    )
-    for values, is_meant in sources:
-        yield from (
-            key for key in sorted(values) if is_meant(key) and (key, values[key]) not in _UNDECIDED
-        )
-    yield from (hint for hint in decision.hints if hint in hints)
+def _find_pci_parts(features: Features, server: ServerRequest, settings: Settings) -> Iterator[str]:
+    """Yield the PCI aliases and the kinds of ports that need a device that Placement lacks.
 
-
-def _find_device_kinds(ports: Iterable[Port]) -> Iterator[str]:
-    """Return the VNIC types of the ports that need a PCI device of the host."""
-    return (port.vnic_type for port in ports if port.vnic_type in _DEVICES)
+    Aliases are groups of the request where Placement has the devices, and unknown without a file.
+    """
+    alias = features.specs.get(ALIAS_SPEC)
+    if alias and settings.is_read and not settings.pci_in_placement:
+        yield f'{ALIAS_SPEC}={alias}'
+    kinds = (port.vnic_type for port in server.ports if port.vnic_type in _PCI_PORTS)
+    yield from (f'port with vnic_type {kind}' for kind in dict.fromkeys(kinds))

@@ -251,14 +251,10 @@ def test_explain_counts_no_host_without_pcpu_if_nova_conf_disables_it(placement,
     [
         ('', {'hw:cpu_policy': 'dedicated'}, {}, ['NUMATopologyFilter: hw:cpu_policy']),
         ('', {'hw:cpu_policy': 'shared'}, {}, []),
-        ('', {'hw:mem_page_size': 'large'}, {}, ['NUMATopologyFilter: hw:mem_page_size']),
-        ('', {}, {'hw_numa_nodes': 2}, ['NUMATopologyFilter: hw_numa_nodes']),
         ('', {}, {'img_hv_type': 'qemu'}, ['ImagePropertiesFilter: img_hv_type']),
         ('--hint group=x', {}, {},
          ['ServerGroupAffinityFilter and ServerGroupAntiAffinityFilter: group']),
-        ('--hint same_host=x', {}, {}, ['SameHostFilter: same_host']),
         ('--hint colour=x', {}, {}, []),
-        ('', {'capabilities:a': 'shared'}, {}, ['ComputeCapabilitiesFilter: capabilities:a']),
     ],
 )  # fmt: skip
 def test_explain_names_what_filters_of_the_scheduler_decide(
