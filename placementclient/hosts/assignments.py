@@ -30,19 +30,19 @@ def make_contradiction(subject: str, reason: str, path: str, consumer_uuid: str 
     :param consumer_uuid: of the server that it is about, if the subject is a device
     """
     facts = {'file': path, 'consumer': consumer_uuid or subject}
-    return Finding('misfit', subject, facts, reason=reason)
+    return Finding('contradiction', subject, facts, reason=reason)
 
 
 def split_results(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
     """Return the results that are rows or other values, and the findings among them."""
     certain: list[T] = []
-    misfits: list[Finding] = []
+    contradictions: list[Finding] = []
     for result in results:
         if isinstance(result, Finding):
-            misfits.append(result)
+            contradictions.append(result)
         else:
             certain.append(result)
-    return certain, misfits
+    return certain, contradictions
 
 
 def assign_mediated_devices(
@@ -60,14 +60,14 @@ def assign_mediated_devices(
     names = {default, *by_type.values()}
     for facts, domains, allocated in _list_servers_by_host(hosts, snapshot):
         for domain in domains:
-            rows, misfits = split_results(_assign_domain(facts, domain, by_type, default))
-            if snapshot is not None and rows and not misfits:
-                misfits += _compare_with_allocations(allocated, facts, domain, rows)
+            rows, contradictions = split_results(_assign_domain(facts, domain, by_type, default))
+            if snapshot is not None and rows and not contradictions:
+                contradictions += _compare_with_allocations(allocated, facts, domain, rows)
             if not domain.mdevs and names & allocated.get(domain.uuid, {}).keys():
-                misfits.append(
+                contradictions.append(
                     _make_missing_device_finding(allocated[domain.uuid], facts, domain, names)
                 )
-            yield from misfits or rows
+            yield from contradictions or rows
     yield from _find_duplicate_servers(hosts)
 
 

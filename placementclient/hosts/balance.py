@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The balance of a file of assignments: which consumers it explains, and which not."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placementclient.basis.wording import counted
 from placementclient.hosts.assignments import make_contradiction, split_results
@@ -14,11 +15,11 @@ from placementclient.model.snapshots import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The consumers that rows have to explain.
+    """The consumers that rows of assignments have to explain: all that hold one of some classes.
 
-    :param resource_classes: those that they hold
+    :param resource_classes: the classes
     :param hosts: the names of the hosts whose servers are known; ``None``: a list has all servers
-    :param unlisted: why a consumer may not be among the servers
+    :param unlisted: the reason why a consumer may be no known server
     """
 
     resource_classes: Collection[str]
@@ -26,49 +27,73 @@ class Scope:
     unlisted: str = 'it may be a migration, or deleted'
 
 
+class Balance(NamedTuple):
+    """Assignments for all consumers in a scope.
+
+    :param rows: to be written to a file of assignments
+    :param contradictions: those of the results, and one for each other unexplained consumer
+    :param lines: for each class the numbers of consumers, in words
+    """
+
+    rows: list[AssignmentRow]
+    contradictions: list[Finding]
+    lines: list[str]
+
+
 def balance_rows(
     results: Iterable[AssignmentRow | Finding], snapshot: Snapshot, scope: Scope
-) -> tuple[list[AssignmentRow], list[Finding], list[str]]:
-    """Return assignments for all consumers in scope, findings, and a line for each class.
+) -> Balance:
+    """Return the rows of results, and a row with the evidence "unexplained" for other consumers.
 
-    A consumer that no result explains gets a row with the evidence "unexplained", and is named. A
-    row that leaves a consumer as it is explains it, and is left out.
+    Servers A and B hold VGPU, and only A has a row. Then B gets an unexplained row and a
+    contradiction, unless the results contradict about B, and the line is ``VGPU: 2 consumers, 1
+    explained, 1 unexplained``. A row that leaves the class as it is explains a consumer, and is
+    left out: the file says nothing of what stays.
     """
-    rows, misfits = split_results(results)
-    explained = {(row.consumer_uuid, row.resource_class) for row in rows}
-    named = {misfit.facts['consumer'] for misfit in misfits}
+    certain, contradictions = split_results(results)
+    explained = {(row.consumer_uuid, row.resource_class) for row in certain}
+    unexplained: list[tuple[Consumer, str]] = []
     lines: list[str] = []
-    rows = [row for row in rows if row.to_resource_class != row.resource_class]
     for name in sorted(scope.resource_classes):
-        consumers = sorted(
-            _find_consumers_of_class(snapshot, name), key=lambda consumer: consumer.uuid
+        consumers = _list_consumers_of_class(snapshot, name)
+        others = [consumer for consumer in consumers if (consumer.uuid, name) not in explained]
+        unexplained += [(consumer, name) for consumer in others]
+        lines.append(
+            f'{name}: {counted(len(consumers), "consumer")}, '
+            f'{len(consumers) - len(others)} explained, {len(others)} unexplained'
         )
-        unexplained = [c for c in consumers if (c.uuid, name) not in explained]
-        for consumer in unexplained:
-            rows.append(AssignmentRow(consumer.uuid, name, None, '', UNEXPLAINED))
-            if consumer.uuid not in named:
-                named.add(consumer.uuid)
-                misfits.append(
-                    make_contradiction(
-                        consumer.uuid, _explain_missing_row(snapshot, consumer, scope), ''
-                    )
-                )
-        total, left = len(consumers), len(unexplained)
-        numbers = f'{counted(total, "consumer")}, {total - left} explained, {left} unexplained'
-        lines.append(f'{name}: {numbers}')
-    return rows, misfits, lines
+    named = {contradiction.facts['consumer'] for contradiction in contradictions}
+    silent = {consumer.uuid: consumer for consumer, _ in unexplained if consumer.uuid not in named}
+    return Balance(
+        [row for row in certain if row.to_resource_class != row.resource_class]
+        + [
+            AssignmentRow(consumer.uuid, name, None, '', UNEXPLAINED)
+            for consumer, name in unexplained
+        ],
+        contradictions
+        + [
+            make_contradiction(uuid, _explain_missing_row(snapshot, consumer, scope), '')
+            for uuid, consumer in silent.items()
+        ],
+        lines,
+    )
 
 
-def _find_consumers_of_class(snapshot: Snapshot, name: str) -> Iterator[Consumer]:
-    for consumer in snapshot.consumers.values():
+def _list_consumers_of_class(snapshot: Snapshot, name: str) -> list[Consumer]:
+    """Return the consumers that hold a class on providers of a snapshot, by UUID."""
+    holders = (
+        consumer
+        for consumer in snapshot.consumers.values()
         if any(
             name in resources and uuid in snapshot.providers
             for uuid, resources in consumer.allocations.items()
-        ):
-            yield consumer
+        )
+    )
+    return sorted(holders, key=lambda consumer: consumer.uuid)
 
 
 def _explain_missing_row(snapshot: Snapshot, consumer: Consumer, scope: Scope) -> str:
+    """Return what a consumer holds, and why nothing says where it belongs."""
     holdings, roots = [], set[str]()
     for uuid, resources in consumer.allocations.items():
         state = snapshot.providers.get(uuid)

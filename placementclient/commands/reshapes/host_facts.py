@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The contradictions beside the file with the certain rows.
 _COLUMNS = ('subject', 'reason', 'file')
-_NO_MISFITS = 'Everything fits'
+_NO_CONTRADICTION = 'Everything fits'
 _STATUSES = ((errors.ExitStatus.DIFFERS, 'some consumers could not be placed, and were skipped'),)
 
 
@@ -54,7 +54,7 @@ class WriteAssignments(base.Lister):
 
     examples = ('--host-facts facts --snapshot cloud.json -o gpu-map.csv',)
     auth_required = False
-    empty_message = _NO_MISFITS
+    empty_message = _NO_CONTRADICTION
     column_names = _COLUMNS
     statuses = _STATUSES
     options = (
@@ -98,12 +98,12 @@ class WriteAssignments(base.Lister):
             self._assign_pinned(snapshot) if self.args.pinned else self._assign_devices(snapshot)
         )
         if snapshot is None:
-            rows, misfits = assignments.split_results(results)
+            rows, contradictions = assignments.split_results(results)
         else:
-            rows, misfits, lines = balance_rows(results, snapshot, scope)
+            rows, contradictions, lines = balance_rows(results, snapshot, scope)
             self.warn(lines)
         disk.write_text(self.args.output, assignments.format_rows(rows))
-        return _report_misfits(self, misfits)
+        return _report_contradictions(self, contradictions)
 
     def _assign_devices(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         """Return the assignments that host facts prove, and the consumers to compare them with."""
@@ -150,7 +150,7 @@ class WriteDeviceAdditions(base.Lister):
 
     examples = ('--devices pci.csv --device-spec nova.conf --snapshot cloud.json -o pci.yaml',)
     auth_required = False
-    empty_message = _NO_MISFITS
+    empty_message = _NO_CONTRADICTION
     column_names = _COLUMNS
     statuses = _STATUSES
     options = (
@@ -182,9 +182,9 @@ class WriteDeviceAdditions(base.Lister):
             host, _, path = text.rpartition('=')
             specs[host] = device_spec.parse_device_specs(disk.read_text(path), path)
         results = additions.build_additions(rows, specs, _read_snapshot(self))
-        entries, misfits = assignments.split_results(results)
+        entries, contradictions = assignments.split_results(results)
         disk.write_document(self.args.output, {'additions': entries})
-        return _report_misfits(self, misfits)
+        return _report_contradictions(self, contradictions)
 
 
 def _read_snapshot(command: base.Lister) -> Snapshot | None:
@@ -198,9 +198,12 @@ def _read_snapshot(command: base.Lister) -> Snapshot | None:
     return None
 
 
-def _report_misfits(command: base.Lister, misfits: Iterable[Finding]) -> base.Output:
+def _report_contradictions(command: base.Lister, contradictions: Iterable[Finding]) -> base.Output:
     """Return the table of the facts that the file lacks; set the exit status if there are any."""
-    rows = [(misfit.subject, misfit.reason, misfit.facts['file']) for misfit in misfits]
+    rows = [
+        (contradiction.subject, contradiction.reason, contradiction.facts['file'])
+        for contradiction in contradictions
+    ]
     if rows:
         command.exit_status = errors.ExitStatus.DIFFERS
     return _COLUMNS, rows

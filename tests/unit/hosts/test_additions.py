@@ -25,15 +25,15 @@ def device(address, kind='type-PCI', parent='', used=''):
 
 def made(devices, *specs, of=None):
     entries = device_spec.parse_device_specs(json.dumps(list(specs) or [{}]), 'spec')
-    added, misfits = split_results(additions.build_additions(devices, {'': entries}, of))
+    added, contradictions = split_results(additions.build_additions(devices, {'': entries}, of))
     return (
         {entry['resource_provider']: entry for entry in added},
-        [f'{misfit.subject} {misfit.reason}' for misfit in misfits],
+        [f'{contradiction.subject} {contradiction.reason}' for contradiction in contradictions],
     )
 
 
 def test_a_device_of_a_server_becomes_an_addition():
-    entries, misfits = made([device('0000:81:0a.0', used=SERVERS[0])])
+    entries, contradictions = made([device('0000:81:0a.0', used=SERVERS[0])])
     assert entries == {
         'gpu1_0000:81:0A.0': {
             'resource_provider': 'gpu1_0000:81:0A.0',
@@ -43,7 +43,7 @@ def test_a_device_of_a_server_becomes_an_addition():
             'consumers': {SERVERS[0]: {'CUSTOM_PCI_8086_1563': 1}},
         }
     }
-    assert misfits == []
+    assert contradictions == []
 
 
 def test_virtual_functions_belong_to_the_provider_of_their_parent():
@@ -96,12 +96,12 @@ def test_a_device_has_the_traits_of_its_specification():
 
 @pytest.mark.parametrize('used', ['', SERVERS[0]])
 def test_a_used_device_for_one_time_use_is_reserved(used):
-    entries, misfits = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
+    entries, contradictions = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
     (entry,) = entries.values()
     assert 'HW_PCI_ONE_TIME_USE' in entry['traits']
     # The service grants nothing on what is reserved: that comes after the allocation.
     assert entry['inventories'] == {'CUSTOM_PCI_8086_1563': {'total': 1, 'max_unit': 1}}
-    assert misfits == (
+    assert contradictions == (
         [
             'gpu1_0000:81:00.0 is for one use and in use: after "reshape apply", reserve it with '
             '"placement resource provider inventory set --amend --resource '
@@ -114,22 +114,22 @@ def test_a_used_device_for_one_time_use_is_reserved(used):
 
 def test_devices_of_neutron_or_that_are_gone_are_left_out():
     gone = Device('gpu1', '0000:83:00.0', '', '8086', '1563', 'type-PCI', 'removed', '', 'pci.csv')
-    entries, misfits = made(
+    entries, contradictions = made(
         [device('0000:81:00.0'), device('0000:82:00.0'), gone],
         {'address': '0000:81:00.0', 'physical_network': 'physnet1'},
         {},
     )
     assert list(entries) == ['gpu1_0000:82:00.0']
-    assert misfits == []
+    assert contradictions == []
 
 
 def test_a_used_device_without_device_spec_leaves_the_tree_out():
-    entries, misfits = made(
+    entries, contradictions = made(
         [device('0000:81:00.0'), device('0000:82:00.0', used=SERVERS[0])],
         {'address': '0000:81:00.0'},
     )
     assert entries == {}
-    assert misfits == [
+    assert contradictions == [
         f'gpu1_0000:82:00.0 is used by server {SERVERS[0]}, and no device_spec matches it: the '
         'tree of gpu1 is left out'
     ]
@@ -137,12 +137,12 @@ def test_a_used_device_without_device_spec_leaves_the_tree_out():
 
 def test_an_instance_without_allocation_is_left_out_by_name():
     used = [device('0000:81:00.0', used=SERVERS[0]), device('0000:82:00.0', used=SERVERS[1])]
-    entries, misfits = made(used, of=snapshot(s0={'VCPU': 1}))
+    entries, contradictions = made(used, of=snapshot(s0={'VCPU': 1}))
     assert [entry.get('consumers') for entry in entries.values()] == [
         {SERVERS[0]: {'CUSTOM_PCI_8086_1563': 1}},
         None,
     ]
-    assert misfits == [
+    assert contradictions == [
         f'{SERVERS[1]} has 0000:82:00.0 of gpu1, and holds nothing there in Placement: under '
         'migration or resized on its host'
     ]
@@ -171,9 +171,9 @@ def with_devices(*providers, **allocated):
 
 def test_another_card_in_the_slot_is_named_and_left_out():
     cloud = with_devices(('0000:81:00.0', 'CUSTOM_PCI_10DE_2204', {}))
-    entries, misfits = made([device('0000:81:00.0'), device('0000:82:00.0')], of=cloud)
+    entries, contradictions = made([device('0000:81:00.0'), device('0000:82:00.0')], of=cloud)
     assert list(entries) == ['gpu1_0000:82:00.0']
-    assert misfits == [
+    assert contradictions == [
         'gpu1_0000:81:00.0 has CUSTOM_PCI_10DE_2204 in Placement, and the listed device is '
         f'{CLASS}: another card?'
     ]
@@ -194,9 +194,9 @@ def test_a_device_that_placement_has_already_is_compared():
         device('0000:83:00.0'),
         device('0000:84:00.0'),
     ]
-    entries, misfits = made(rows, of=cloud)
+    entries, contradictions = made(rows, of=cloud)
     assert list(entries) == ['gpu1_0000:84:00.0']
-    assert misfits == [
+    assert contradictions == [
         f'{SERVERS[1]} holds 0 {CLASS} on gpu1_0000:82:00.0, and has 1 listed device there',
         f'{SERVERS[1]} holds 1 {CLASS} on gpu1_0000:83:00.0, and has 0 listed devices there',
     ]
@@ -205,17 +205,17 @@ def test_a_device_that_placement_has_already_is_compared():
 def test_the_number_of_functions_of_a_provider_is_compared():
     functions = [device(f'0000:81:00.{n}', 'type-VF', '0000:81:00.0') for n in (1, 2)]
     cloud = with_devices(('0000:81:00.0', 'CUSTOM_PCI_8086_10ED', {}))
-    entries, misfits = made(functions, of=cloud)
+    entries, contradictions = made(functions, of=cloud)
     reason = 'gpu1_0000:81:00.0 has 1 CUSTOM_PCI_8086_10ED in Placement, and 2 listed devices'
-    assert (entries, misfits) == ({}, [reason])
+    assert (entries, contradictions) == ({}, [reason])
 
 
 @pytest.mark.parametrize('tags', [{'vendor_id': '10de'}, {'physical_network': 'physnet1'}])
 def test_a_provider_that_no_row_explains_is_named(tags):
     cloud = with_devices(('0000:81:00.0', CLASS, {}))
-    entries, misfits = made([device('0000:81:00.0')], tags, of=cloud)
+    entries, contradictions = made([device('0000:81:00.0')], tags, of=cloud)
     assert entries == {}
-    assert misfits == [
+    assert contradictions == [
         'gpu1_0000:81:00.0 is in Placement, but no listed device matches a device_spec: '
         'nova-compute removes it when it starts, and fails if a server uses it'
     ]

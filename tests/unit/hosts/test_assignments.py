@@ -39,14 +39,14 @@ def snapshot(**allocated):
 
 
 def outcome(prove, *facts):
-    rows, misfits = assignments.split_results(prove(*facts))
-    return rows, [(misfit.subject, misfit.reason) for misfit in misfits]
+    rows, contradictions = assignments.split_results(prove(*facts))
+    return rows, [(contradiction.subject, contradiction.reason) for contradiction in contradictions]
 
 
 def test_servers_are_assigned_to_the_cards_of_their_devices():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0], MDEVS[1]))
     two = Domain(SERVERS[1], 's1.xml', (MDEVS[2], MDEVS[3]))
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         assignments.assign_mediated_devices,
         [facts(one, two, m0=GPU0, m1=GPU0, m2=GPU0, m3=GPU1)],
         snapshot(s0={'VGPU': 2}, s1={'VGPU': 2}),
@@ -57,7 +57,7 @@ def test_servers_are_assigned_to_the_cards_of_their_devices():
         (SERVERS[1], 1, f'gpu1_{GPU1}'),
     ]
     assert rows[0].evidence == f'mdev {MDEVS[0]}, {MDEVS[1]} on gpu1'
-    assert misfits == []
+    assert contradictions == []
 
 
 def test_a_mediated_device_has_the_class_of_its_type():
@@ -76,13 +76,13 @@ def test_assignments_are_written_beside_servers_that_are_named_as_contradictions
     certain = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     nowhere = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
     unknown = Domain('99999999-23e4-44d7-b7ab-15cbc5b5e5a8', 's9.xml', (MDEVS[2],))
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         assignments.assign_mediated_devices,
         [facts(certain, nowhere, unknown, m0=GPU0, m2=GPU1)],
         snapshot(s0={'VGPU': 1}, s1={'VGPU': 1}, s2={'VGPU': 1}),
     )
     assert [row.consumer_uuid for row in rows] == [SERVERS[0]]
-    assert misfits == [
+    assert contradictions == [
         (MDEVS[1], f'is attached to server {SERVERS[1]}, and nothing says where it is'),
         (unknown.uuid, 'is defined on gpu1, and holds nothing there in Placement'),
     ]
@@ -90,11 +90,11 @@ def test_assignments_are_written_beside_servers_that_are_named_as_contradictions
 
 def test_assignments_name_a_server_with_another_amount_than_allocated():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         assignments.assign_mediated_devices, [facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2})
     )
     assert rows == []
-    assert misfits == [
+    assert contradictions == [
         (SERVERS[0], 'has 1 mediated devices of VGPU, and 2 VGPU is allocated to it')
     ]
 
@@ -103,9 +103,9 @@ def test_assignments_name_a_device_that_is_on_two_cards():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     devices = tuple(MediatedDevice(MDEVS[0], gpu, '', f'{gpu}.xml') for gpu in (GPU0, GPU1))
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
-    rows, misfits = outcome(assignments.assign_mediated_devices, [host])
+    rows, contradictions = outcome(assignments.assign_mediated_devices, [host])
     assert rows == []
-    assert misfits == [
+    assert contradictions == [
         (
             MDEVS[0],
             f'is on several devices of gpu1: {GPU0}, {GPU1}; it is attached to server {SERVERS[0]}',
@@ -116,12 +116,12 @@ def test_assignments_name_a_device_that_is_on_two_cards():
 def test_assignments_name_a_device_that_two_servers_have():
     one, two = (Domain(server, f'{server}.xml', (MDEVS[0],)) for server in SERVERS[:2])
     twice = Domain(SERVERS[2], 's2.xml', (MDEVS[1], MDEVS[1]))
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         assignments.assign_mediated_devices, [facts(one, two, twice, m0=GPU0, m1=GPU1)]
     )
     assert rows == []
     other = 'one of them has another device'
-    assert [reason for _, reason in dict.fromkeys(misfits)] == [
+    assert [reason for _, reason in dict.fromkeys(contradictions)] == [
         f'is attached to server {SERVERS[0]} and to server {SERVERS[1]}: {other}',
         f'is attached to server {SERVERS[1]} and to server {SERVERS[0]}: {other}',
         f'is attached to server {SERVERS[2]} twice: {other}',
@@ -132,10 +132,10 @@ def test_assignments_name_a_device_of_two_types():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     devices = tuple(MediatedDevice(MDEVS[0], GPU0, kind, f'{kind}.xml') for kind in ('b', 'a'))
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
-    rows, misfits = outcome(assignments.assign_mediated_devices, [host])
+    rows, contradictions = outcome(assignments.assign_mediated_devices, [host])
     assert rows == []
     reason = f'has several types: a, b; it is attached to server {SERVERS[0]}'
-    assert misfits == [(MDEVS[0], reason)]
+    assert contradictions == [(MDEVS[0], reason)]
 
 
 @pytest.mark.parametrize(
@@ -147,12 +147,12 @@ def test_assignments_name_a_defined_device_on_an_address_that_is_gone(parents, i
     device = MediatedDevice(MDEVS[0], GPU0, 'nvidia-699', 'd.json', is_active)
     present = None if parents is None else frozenset(parents)
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: (device,)}, parents=present)
-    rows, misfits = outcome(assignments.assign_mediated_devices, [host])
+    rows, contradictions = outcome(assignments.assign_mediated_devices, [host])
     reason = (
         f'is attached to server {SERVERS[0]}, and is only defined, on {GPU0}, a device that gpu1 '
         'does not have now'
     )
-    assert (len(rows), misfits) == ((1, []) if fits else (0, [(MDEVS[0], reason)]))
+    assert (len(rows), contradictions) == ((1, []) if fits else (0, [(MDEVS[0], reason)]))
 
 
 @pytest.mark.parametrize(
@@ -167,21 +167,23 @@ def test_assignments_name_a_defined_device_on_an_address_that_is_gone(parents, i
     ],
 )
 def test_assignments_say_the_state_of_a_server_without_a_mediated_device(domain, state):
-    _, misfits = outcome(
+    _, contradictions = outcome(
         assignments.assign_mediated_devices, [facts(domain)], snapshot(s0={'VGPU': 1})
     )
     reason = f'holds 1 VGPU on gpu1, {state}, and has no mediated device'
-    assert misfits == [(SERVERS[0], reason)]
+    assert contradictions == [(SERVERS[0], reason)]
 
 
 def test_assignments_name_a_server_that_is_on_two_hosts():
     here, elsewhere = (Domain(SERVERS[0], f'{host}/s0.xml', (MDEVS[0],)) for host in ('a', 'b'))
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         assignments.assign_mediated_devices,
         [facts(here, host='a', m0=GPU0), facts(elsewhere, host='b', m0=GPU0)],
     )
     assert rows == []
-    assert misfits == [(SERVERS[0], 'is on several hosts, as in a migration: a/s0.xml, b/s0.xml')]
+    assert contradictions == [
+        (SERVERS[0], 'is on several hosts, as in a migration: a/s0.xml, b/s0.xml')
+    ]
 
 
 def test_servers_are_assigned_to_their_numa_cells():
@@ -190,7 +192,7 @@ def test_servers_are_assigned_to_their_numa_cells():
     spanning = Domain(SERVERS[2], 's2.xml', nodeset=frozenset({0, 1}))
     loose = Domain(SERVERS[3], 's3.xml')
     allocated = {'VCPU': 4, 'MEMORY_MB': 512}
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         assignments.assign_numa_cells,
         [facts(bound, pinned, spanning, loose)],
         snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
@@ -201,7 +203,7 @@ def test_servers_are_assigned_to_their_numa_cells():
         (SERVERS[1], 'VCPU', 'gpu1_NUMA0'),
         (SERVERS[1], 'MEMORY_MB', 'gpu1_NUMA0'),
     ]
-    assert misfits == [
+    assert contradictions == [
         (SERVERS[2], 'spans the NUMA cells 0, 1'),
         (SERVERS[3], 'is not bound to a NUMA cell'),
     ]

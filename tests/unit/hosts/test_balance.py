@@ -9,8 +9,10 @@ from tests.unit.hosts.test_assignments import facts, snapshot
 
 
 def settled(results, cloud, scope):
-    rows, misfits, lines = balance_rows(results, cloud, scope)
-    reasons = {misfit.facts['consumer']: misfit.reason for misfit in misfits}
+    rows, contradictions, lines = balance_rows(results, cloud, scope)
+    reasons = {
+        contradiction.facts['consumer']: contradiction.reason for contradiction in contradictions
+    }
     return rows, reasons, lines
 
 

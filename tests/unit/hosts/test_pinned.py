@@ -27,7 +27,7 @@ def test_pinned_servers_are_found_by_flavor_image_and_migration():
     listed = servers(('dedicated', None), ('', 'dedicated'), ('', ''))
     migration = ServerMigration(SERVERS[0], 'finished', SERVERS[3], 'gpu1', type='resize')
     allocated = {'VCPU': 4}
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         pinned.assign_pinned_servers,
         listed,
         's.json',
@@ -44,14 +44,14 @@ def test_pinned_servers_are_found_by_flavor_image_and_migration():
     assert {(row.to_provider, row.resource_class, row.to_resource_class) for row in rows} == {
         ('gpu1', 'VCPU', 'PCPU')
     }
-    assert misfits == []
+    assert contradictions == []
 
 
 def test_servers_with_mixed_cpu_policy_are_refused_by_name():
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         pinned.assign_pinned_servers, servers(('mixed', '')), 's.json', snapshot(s0={'VCPU': 4})
     )
-    ((subject, reason),) = misfits
+    ((subject, reason),) = contradictions
     assert (rows, subject) == ([], SERVERS[0])
     assert '"mixed"' in reason
 
@@ -73,14 +73,14 @@ def test_pinned_does_not_take_an_image_that_is_not_known_for_one_without_a_polic
     )
     stated = Server(SERVERS[1], flavor=Flavor('m', 4, 64, extra_specs={'hw:cpu_policy': 'shared'}))
     allocated = {'VCPU': 4}
-    rows, misfits = outcome(
+    rows, contradictions = outcome(
         pinned.assign_pinned_servers,
         {SERVERS[0]: silent, SERVERS[1]: stated},
         's.json',
         snapshot(s0=allocated, s1=allocated),
     )
     assert [row.consumer_uuid for row in rows] == [SERVERS[1]]
-    assert misfits == [(SERVERS[0], reason)]
+    assert contradictions == [(SERVERS[0], reason)]
 
 
 def test_servers_without_extra_specs_are_refused():
