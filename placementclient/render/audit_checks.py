@@ -47,6 +47,11 @@ def find_check_texts(check_id: str) -> Mapping[str, str]:
     return result
 
 
+def describe_check(check_id: str) -> str:
+    """Return the sentence that says what a check finds, without markup."""
+    return find_check_texts(check_id)['summary'].replace('``', '')
+
+
 def _strip_markup(name: str, check: Check, program: str) -> str:
     """Return a text about a check without markup; commands are in quotes, and stand out so."""
     text = insert_program(find_check_texts(check.id)[name], program)

@@ -10,7 +10,7 @@ from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding, Severity
 from placementclient.placing.providers import is_sharing
-from placementclient.render.audit_checks import find_check_texts
+from placementclient.render.audit_checks import describe_check
 from placementclient.render.columns import Output
 from placementclient.render.evidence import describe_evidence
 from placementclient.render.facts import Facts
@@ -22,9 +22,9 @@ _COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
 LEFT = 'left to you'
 #: About a host of which the lists know nobody.
 _FOREIGN = ', so it is a host of another Nova, of another cell, or a removed one'
-_SEVERITIES = [severity.value for severity in Severity]
-#: The texts before the cells of these columns in a paragraph.
-_LABELS = {'evidence': '', 'reason': 'No automatic fix: ', 'command': 'Run: ', 'fix': 'Fix: '}
+_MOST_SEVERE_FIRST = list(Severity)
+#: The texts before the cells of these columns, for people.
+LABELS = {'evidence': '', 'reason': 'No automatic fix: ', 'command': 'Run: ', 'fix': 'Fix: '}
 
 
 def describe_clean_audit(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
@@ -105,6 +105,11 @@ def describe_cells_down(hosts: Sequence[str]) -> Iterator[str]:
         )
 
 
+def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings with the most severe ones first, equally severe ones in their order."""
+    return sorted(findings, key=lambda finding: _MOST_SEVERE_FIRST.index(finding.severity))
+
+
 def list_findings(
     findings: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
 ) -> Output:
@@ -139,7 +144,7 @@ def format_findings(
     """
     findings = [dict(zip(names, cells, strict=True)) for cells in rows]
     if 'severity' in names:
-        findings.sort(key=lambda row: _SEVERITIES.index(str(row['severity'])))
+        findings.sort(key=lambda row: _MOST_SEVERE_FIRST.index(Severity(row['severity'])))
     for number, row in enumerate(findings):
         if number:
             yield ''
@@ -154,9 +159,9 @@ def _format_finding(row: dict[str, object], width: int) -> Iterator[str]:
     """Yield the lines of one finding; its command is never broken."""
     yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
     if 'severity' in row and 'id' in row:
-        yield from _indent(find_check_texts(str(row['id']))['summary'].replace('``', ''), width)
+        yield from _indent(describe_check(str(row['id'])), width)
     is_left = bool(row.get('reason')) and row.get('fix') == LEFT
-    for name, label in _LABELS.items():
+    for name, label in LABELS.items():
         text = str(row.get(name, ''))
         if text and not (name == 'fix' and is_left):
             line = f'{label}{text}'

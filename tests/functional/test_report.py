@@ -233,7 +233,11 @@ def test_a_click_on_a_finding_opens_its_tree(browser, client, placement, tmp_pat
     shown(browser, placement, tmp_path, '--snapshot', str(path), *lists)
     command = f'resource provider audit --snapshot {path} {" ".join(lists)}'
     expected = {
-        (row['id'], row['subject'], row['command'], row['reason'])
+        (
+            row['id'],
+            row['subject'],
+            f'Run: {row["command"]}' if row['command'] else f'No automatic fix: {row["reason"]}',
+        )
         for row in figures(placement, command)
     }
     rows = cells(one(browser, '#findings > table'))

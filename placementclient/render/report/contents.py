@@ -33,23 +33,55 @@ class Fill:
         return Fill(self.used + other.used, self.capacity + other.capacity)
 
 
-class DrainPanel(NamedTuple):
+class FillChange(NamedTuple):
+    """The usage and the capacity of a class before and after a plan."""
+
+    resource_class: str
+    before: Fill
+    after: Fill
+
+
+class DrainedHost(NamedTuple):
+    """The usage of a class on a host before the first move and after the last one.
+
+    :param host: its name, in the first row of the host only
+    """
+
+    host: str
+    resource_class: str
+    before: Fill
+    after: Fill
+
+
+class Wave(NamedTuple):
+    """Moves that may run at the same time.
+
+    :param sources: the names of the hosts that servers leave
+    :param targets: the names of the hosts to which servers go
+    """
+
+    number: int
+    server_count: int
+    sources: str
+    targets: str
+
+
+class DrainSection(NamedTuple):
     """The part of the page about a drain.
 
     :param messages: the answer in sentences
     :param emptied: the names of the hosts that are emptied
-    :param hosts: host, class, and its usage and capacity before and after; the name of a host is in
-        the first of its rows
-    :param waves: number, count of servers, the names of the hosts that they leave, and of targets
-    :param left_out: how many hosts and waves are not shown
+    :param hidden_hosts: how many hosts have no row
+    :param hidden_waves: how many waves have no row
     """
 
     verdict: str
     messages: list[str]
     emptied: list[str]
-    hosts: list[tuple[str, str, Fill, Fill]]
-    waves: list[tuple[int, int, str, str]]
-    left_out: tuple[int, int]
+    hosts: list[DrainedHost]
+    waves: list[Wave]
+    hidden_hosts: int
+    hidden_waves: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +104,7 @@ class Report:
     made_by: str
     invocation: Invocation
     assuming: tuple[str, ...] = ()
-    drain: DrainPanel | None = None
+    drain: DrainSection | None = None
     title: str = ''
     cloud_name: str = ''
 
@@ -109,8 +141,16 @@ def list_class_fills(cloud: Cloud) -> list[ClassFill]:
     ]
 
 
-def list_host_fills(cloud: Cloud) -> list[tuple[str, str, Fill]]:
-    """Return each tree that has inventory, by the name of its root, with its fullest class."""
+class HostFill(NamedTuple):
+    """The fullest class of a host."""
+
+    host: str
+    resource_class: str
+    fill: Fill
+
+
+def list_host_fills(cloud: Cloud) -> list[HostFill]:
+    """Return the fullest class of each tree that has inventory."""
     fills = []
     for root_uuid, states in cloud.topology.trees.items():
         amounts = sum_fills(map(measure_provider, states))
@@ -118,7 +158,7 @@ def list_host_fills(cloud: Cloud) -> list[tuple[str, str, Fill]]:
             fullest = max(
                 amounts, key=lambda n: style.compute_share(amounts[n].used, amounts[n].capacity)
             )
-            fills.append((cloud.provider_name(root_uuid), fullest, amounts[fullest]))
+            fills.append(HostFill(cloud.provider_name(root_uuid), fullest, amounts[fullest]))
     return fills
 
 
@@ -154,7 +194,7 @@ def measure_fills_after(change: Change) -> dict[str, dict[str, Fill]]:
     }
 
 
-def compare_fills(plan: Plan) -> list[tuple[str, Fill, Fill]]:
+def compare_fills(plan: Plan) -> list[FillChange]:
     """Return usage and capacity of each class on the providers of a plan, before and after it."""
     first: dict[str, Fills] = {}
     last: dict[str, Fills] = {}
@@ -164,7 +204,9 @@ def compare_fills(plan: Plan) -> list[tuple[str, Fill, Fill]]:
             first.setdefault(provider.uuid, measure_provider(provider.content_before))
         last |= measure_fills_after(tree)
     was, becomes = sum_fills(first.values()), sum_fills(last.values())
-    return [(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())]
+    return [
+        FillChange(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())
+    ]
 
 
 def format_percent(amount: Fill | TotalsLine) -> str:

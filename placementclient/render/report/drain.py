@@ -12,7 +12,14 @@ from placementclient.basis.wording import listed
 from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.render.report.contents import DrainPanel, Fill, measure_provider, sum_fills
+from placementclient.render.report.contents import (
+    DrainedHost,
+    DrainSection,
+    Fill,
+    Wave,
+    measure_provider,
+    sum_fills,
+)
 
 #: How many hosts and waves the page has, and how many names of hosts a wave.
 MOST, _NAMED = 500, 8
@@ -35,7 +42,7 @@ class _Document(msgspec.Struct, rename={'messages': 'said'}):
     moves: list[_DrainedMove]
 
 
-def make_drain_panel(document: object, path: str, snapshot: Snapshot) -> DrainPanel:
+def make_drain_section(document: object, path: str, snapshot: Snapshot) -> DrainSection:
     """Return the part of the page for a file of ``drain plan -o``.
 
     :param document: the content of the file
@@ -56,26 +63,27 @@ def make_drain_panel(document: object, path: str, snapshot: Snapshot) -> DrainPa
     waves: dict[int, list[_DrainedMove]] = {}
     for move in plan.moves:
         waves.setdefault(move.wave, []).append(move)
-    return DrainPanel(
+    return DrainSection(
         plan.verdict,
         plan.messages,
         plan.hosts,
         list(_list_host_fills(snapshot, plan.moves, hosts[:MOST])),
         [_make_wave(number, wave) for number, wave in sorted(waves.items())[:MOST]],
-        (max(0, len(hosts) - MOST), max(0, len(waves) - MOST)),
+        max(0, len(hosts) - MOST),
+        max(0, len(waves) - MOST),
     )
 
 
-def _make_wave(number: int, moves: list[_DrainedMove]) -> tuple[int, int, str, str]:
-    """Return the number of a wave, its number of servers, and the names of sources and targets."""
+def _make_wave(number: int, moves: list[_DrainedMove]) -> Wave:
+    """Return the wave of some moves."""
     sources = sorted({move.source for move in moves})
     targets = sorted({move.target for move in moves if move.target})
-    return number, len(moves), listed(sources, _NAMED), listed(targets, _NAMED)
+    return Wave(number, len(moves), listed(sources, _NAMED), listed(targets, _NAMED))
 
 
 def _list_host_fills(
     snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
-) -> Iterator[tuple[str, str, Fill, Fill]]:
+) -> Iterator[DrainedHost]:
     """Yield the usage of each class on each host before the first move and after the last one."""
     last = {move.server: move.allocations for move in moves}
     changes = sum_gains(
@@ -90,5 +98,5 @@ def _list_host_fills(
         title = host
         for name, before in sorted(sum_fills(map(measure_provider, states)).items()):
             gain = sum(changes[state.uuid][name] for state in states)
-            yield title, name, before, before + Fill(gain)
+            yield DrainedHost(title, name, before, before + Fill(gain))
             title = ''

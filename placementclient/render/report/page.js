@@ -153,6 +153,12 @@ const called = (subject, button) => {
   if (!server) return button;
   return element('span', {}, element('strong', {}, name(server)), ' ', button);
 };
+// As the terminal has it.
+const fix = (command, reason) => {
+  const { command: run, reason: none } = records.labels;
+  return command ? element('span', {}, run, element('code', {}, name(command)))
+    : element('span', {}, none, name(reason));
+};
 const servers = new Map(records.consumers.map(([uuid, , , server]) => [uuid, server]));
 listing('findings', records.findings, {
   page: 10,
@@ -168,8 +174,7 @@ listing('findings', records.findings, {
     button.addEventListener('click', () => findTree(subject));
     return [
       header(text(check)), cell(severity(text(kind)), 'Severity'), cell(called(subject, button), 'Subject'),
-      cell(name(evidence), 'Evidence'), cell(element('code', {}, name(command)), 'Command'),
-      cell(name(reason), 'Reason'),
+      cell(name(evidence), 'Evidence'), cell(fix(command, reason), 'Fix'),
     ];
   },
   terms: ([kind, check, subject, evidence]) =>

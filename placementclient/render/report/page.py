@@ -12,33 +12,42 @@ import base64
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.printable import FORMULA, escape_text
-from placementclient.basis.wording import format_install_command
+from placementclient.basis.wording import counted, format_install_command
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import TotalsLine
+from placementclient.insight.summary import Numbers
 from placementclient.model.findings import Severity
+from placementclient.model.plans import Plan, UnplannedTree
 from placementclient.model.snapshots import Origin
 from placementclient.placing.providers import is_sharing
 from placementclient.render import audit_checks, findings, plans, style
 from placementclient.render.report import contents
-from placementclient.render.report.contents import Fill, Report
+from placementclient.render.report.contents import (
+    ClassFill,
+    DrainSection,
+    Fill,
+    FillChange,
+    HostFill,
+    Report,
+)
 from placementclient.render.report.records import Records
-from placementclient.render.report.verdict import state_verdict
+from placementclient.render.report.verdict import Statement, list_statements
 from placementclient.render.units import LADDER, UNITS, format_amount
 
 if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
-#: How many classes have a column of their own in the list of trees.
+#: How many classes have a column of their own in the list of hosts.
 COLUMNS = 5
-#: How many hosts stand in a row of the heat map.
-_HEAT_COLUMNS = 60
 #: How full something is, in the words of the style sheet.
 _LEVELS = {'red': 'full', 'yellow': 'high', 'cyan': 'usual'}
 
@@ -80,62 +89,136 @@ def load_template() -> jinja2.Template:
     return environment.from_string(_read_part('page.html'))
 
 
+@dataclass(frozen=True, slots=True)
+class _PlanSection:
+    """The section about a plan.
+
+    :param counts: as ``reshape plan`` prints them
+    """
+
+    origin: Origin | None
+    counts: Mapping[str, int]
+    fill_changes: Sequence[FillChange]
+    warnings: Sequence[str]
+    left_out: Sequence[UnplannedTree]
+
+
+@dataclass(frozen=True, slots=True)
+class _AuditSection:
+    """The section about the audit.
+
+    :param checks: those that found something, with the number of findings
+    :param nothing: the sentence if there are none
+    :param gaps: sentences about checks and servers that the audit leaves out
+    """
+
+    checks: Sequence[tuple[Check, int]]
+    nothing: str
+    gaps: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The values that the template ``page.html`` shows.
+
+    :param numbers: of the objects of the cloud
+    :param host_columns: the headings of the list of hosts, each with its style
+    :param policy: the content security policy, which knows the style sheet and the script
+    :param records: what the script draws
+    """
+
+    report: Report
+    origin: Origin
+    statements: Sequence[Statement]
+    numbers: Numbers
+    shared_pools: int
+    plan: _PlanSection | None
+    drain: DrainSection | None
+    class_fills: Sequence[ClassFill]
+    host_fills: Sequence[HostFill]
+    audit: _AuditSection
+    host_columns: Sequence[tuple[str, str]]
+    policy: str
+    sheet: str
+    script: str
+    records: Mapping[str, object]
+
+
 def render_page(template: jinja2.Template, report: Report) -> str:
     """Return the page of a report as HTML."""
-    cloud, plan, rooms = report.cloud, report.plan, contents.list_class_fills(report.cloud)
-    by_trees = sorted(rooms, key=lambda room: (-room.trees, room.line.resource_class))
-    columns = [room.line.resource_class for room in by_trees[:COLUMNS]]
-    # A column for the others, where there are any.
-    others = ['Other classes'] if len(rooms) > len(columns) else []
-    records = {
+    cloud, class_fills = report.cloud, contents.list_class_fills(report.cloud)
+    plan = _make_plan_section(report.plan) if report.plan else None
+    classes, others = _choose_host_columns(class_fills)
+    sheet, script = _read_part('page.css'), _read_script()
+    page = _Page(
+        report=report,
+        origin=cloud.snapshot.origin or Origin(),
+        statements=list_statements(report, class_fills, plan.fill_changes if plan else ()),
+        numbers=summary.summarize(cloud.snapshot),
+        shared_pools=sum(map(is_sharing, cloud.snapshot.roots())),
+        plan=plan,
+        drain=report.drain,
+        class_fills=class_fills,
+        host_fills=contents.list_host_fills(cloud),
+        audit=_make_audit_section(report),
+        host_columns=[(name, '') for name in ('Host', *classes, *others)],
+        policy=_make_policy(sheet, script),
+        sheet=sheet,
+        script=script,
+        records=_make_records(report, classes, others),
+    )
+    return template.render(page=page)
+
+
+def _make_plan_section(plan: Plan) -> _PlanSection:
+    """Return the section about a plan."""
+    return _PlanSection(
+        plan.origin,
+        plans.count_plan_parts(plan),
+        contents.compare_fills(plan),
+        list(plans.list_warnings(plan.changes)),
+        plan.left_out,
+    )
+
+
+def _make_audit_section(report: Report) -> _AuditSection:
+    """Return the section about the audit, with the checks in the order of their severity."""
+    audit = report.audit
+    counts = Counter(finding.kind for finding in audit.findings)
+    by_severity = sorted(CHECKS, key=lambda check: list(Severity).index(check.severity))
+    groups = findings.list_omitted_checks(audit)
+    count = counted(len(audit.left_out), 'check')
+    omitted = f'Left out: {count}, each with the list that it needs: {"; ".join(groups)}'
+    return _AuditSection(
+        [(check, counts[check.id]) for check in by_severity if counts[check.id]],
+        findings.describe_clean_audit(len(CHECKS) - len(audit.left_out), report.cloud, ()),
+        [*([omitted] if groups else []), *findings.describe_unjudged_servers(audit)],
+    )
+
+
+def _choose_host_columns(class_fills: Sequence[ClassFill]) -> tuple[list[str], list[str]]:
+    """Return the classes with a column of their own, those of most hosts first, and the heading of
+    the column for all other classes, if there are any.
+    """
+    by_trees = sorted(class_fills, key=lambda fill: (-fill.trees, fill.line.resource_class))
+    classes = [fill.line.resource_class for fill in by_trees]
+    return classes[:COLUMNS], ['Other classes'] if len(classes) > COLUMNS else []
+
+
+def _make_records(
+    report: Report, classes: Sequence[str], others: Sequence[str]
+) -> dict[str, object]:
+    """Return what the script of the page reads: the records, and the words and units for them."""
+    return {
         **Records(report).make_document(),
-        'columns': [escape_text(name) for name in columns],
+        'columns': [escape_text(name) for name in classes],
         'others': others,
         'units': UNITS,
         'ladder': LADDER,
         'formula': FORMULA,
+        'labels': findings.LABELS,
         'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
     }
-    sheet, script = _read_part('page.css'), _read_script()
-    changed = contents.compare_fills(plan) if plan else []
-    groups = findings.list_omitted_checks(report.audit)
-    left_out = [f'Left out: {"; ".join(groups)}'] if groups else []
-    return template.render(
-        report=report,
-        origin=cloud.snapshot.origin or Origin(),
-        summary=summary.summarize(cloud.snapshot),
-        shared=sum(map(is_sharing, cloud.snapshot.roots())),
-        checks=_checks_with_findings(report),
-        unfounded=findings.describe_clean_audit(
-            len(CHECKS) - len(report.audit.left_out), cloud, ()
-        ),
-        remarks=[*left_out, *findings.describe_unjudged_servers(report.audit)],
-        plan=plan,
-        drain=report.drain,
-        planned=plans.count_plan_parts(plan) if plan else {},
-        changed=changed,
-        warnings=list(plans.list_warnings(plan.changes)) if plan else [],
-        rooms=rooms,
-        heat=contents.list_host_fills(cloud),
-        heat_columns=_HEAT_COLUMNS,
-        verdict=state_verdict(report, rooms, changed),
-        tree_columns=[(name, '') for name in ('Host', *columns, *others)],
-        policy=_make_policy(sheet, script),
-        sheet=sheet,
-        script=script,
-        records=records,
-    )
-
-
-def _checks_with_findings(report: Report) -> list[tuple[Check, int]]:
-    """Return the checks that found something, most severe first, with the number of findings."""
-    counts = Counter(finding.kind for finding in report.audit.findings)
-    return [
-        (check, counts[check.id])
-        for severity in Severity
-        for check in CHECKS
-        if check.severity is severity and counts[check.id]
-    ]
 
 
 def choose_fill_level(amount: Fill | TotalsLine) -> str:

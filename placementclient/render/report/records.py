@@ -13,10 +13,11 @@ from typing import TypeVar
 
 from placementclient.basis.printable import escape_text
 from placementclient.model.consumers import Consumer, Resources
-from placementclient.model.findings import Finding, Severity
+from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, PlannedRow, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.render.evidence import describe_evidence
+from placementclient.render.findings import sort_findings
 from placementclient.render.repairs import choose_next_step
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fills, Report
@@ -74,14 +75,11 @@ class Records:
             ]
             for root, states in cloud.topology.trees.items()
         ]
-        findings = self._report.audit.findings
         records = {
             'trees': trees,
             'findings': [
                 self._record_finding(finding)
-                for severity in Severity
-                for finding in findings
-                if finding.severity is severity
+                for finding in sort_findings(self._report.audit.findings)
             ],
             'plan': [self._record_plan(change) for change in plan.changes] if plan else [],
             'consumers': [self._record_consumer(uuid) for uuid in self._consumers],

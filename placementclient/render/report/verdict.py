@@ -1,55 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first sentences of a report: its result."""
+"""The first sentences of a report: its result, the worst first."""
 
+import enum
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from placementclient.basis.wording import counted, listed
+from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
-from placementclient.render import style
-from placementclient.render.findings import describe_cells_down
+from placementclient.render import findings, style
+from placementclient.render.audit_checks import describe_check
 from placementclient.render.report import contents
-from placementclient.render.report.contents import ClassFill, Fill, Report
+from placementclient.render.report.contents import ClassFill, DrainSection, FillChange, Report
 from placementclient.render.units import format_amount
 
-#: The marks of a sentence, as the style sheet names them.
-GOOD, ATTENTION, BAD = 'good', 'attention', 'bad'
-_DRAINS = {'yes': GOOD, 'no': BAD}
-#: The most names in a sentence.
-_NAMED = 4
+#: The most names in a sentence, and in that about the worst finding, which is in large letters.
+_NAMED, _NAMED_LARGE = 4, 2
 #: The share of its capacity from which on a class is scarce.
 _SCARCE = style.LEVELS[1][0]
 
 
-#: A mark and a sentence.
-Statement = tuple[str, str]
+class Mark(enum.StrEnum):
+    """The mark of a statement, as the style sheet names it; the worst is the first."""
+
+    BAD = 'bad'
+    ATTENTION = 'attention'
+    GOOD = 'good'
 
 
-def state_verdict(
-    report: Report, rooms: Sequence[ClassFill], changed: Sequence[tuple[str, Fill, Fill]]
+_OF_DRAINS = {'yes': Mark.GOOD, 'no': Mark.BAD}
+_OF_FINDINGS = {Severity.ERROR: Mark.BAD, Severity.WARNING: Mark.ATTENTION}
+
+
+class Statement(NamedTuple):
+    """A sentence of the result, without its full stop."""
+
+    mark: Mark
+    text: str
+
+
+def list_statements(
+    report: Report, class_fills: Sequence[ClassFill], changes: Sequence[FillChange]
 ) -> list[Statement]:
-    """Return the first sentences of a report: about the plan, the drain, the cloud and the audit.
+    """Return the result of a report in sentences, the worst first.
 
-    :param rooms: the usage of each class
-    :param changed: the usage of each class before and after the plan
+    Equally bad ones are about the plan, the drain, the audit and the cloud, in this order.
+
+    :param class_fills: the usage of each class in the cloud
+    :param changes: the usage of each class before and after the plan
     """
-    statements = [*_judge_plan(report.plan, changed)] if report.plan else []
-    if report.drain is not None:
-        mark = _DRAINS.get(report.drain.verdict, ATTENTION)
-        statements.append((mark, report.drain.messages[0]))
-    down = [
-        (ATTENTION, sentence) for sentence in describe_cells_down(report.cloud.hosts_of_cells_down)
+    statements = [
+        *(_judge_plan(report.plan, changes) if report.plan else ()),
+        *(_judge_drain(report.drain) if report.drain else ()),
+        *_judge_audit(report),
+        *_judge_cloud(report, class_fills),
     ]
-    return [*statements, *_judge_cloud(report, rooms), _judge_audit(report), *down]
+    worst_first = list(Mark)
+    return sorted(statements, key=lambda statement: worst_first.index(statement.mark))
 
 
-def _judge_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[Statement]:
+def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement]:
     """Yield sentences about the amounts and capacities that a plan changes."""
     renamed = _sum_renamed(plan)
     differing = [
         f'{name} {format_amount(name, was.used)} before, {format_amount(name, becomes.used)} after'
-        for name, was, becomes in changed
+        for name, was, becomes in changes
         if becomes.used != was.used + renamed.get(name, 0)
     ]
     moved = [
@@ -57,24 +74,25 @@ def _judge_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterat
         if was.used == becomes.used
         else f'{name} {format_amount(name, was.used)} used before, '
         f'{format_amount(name, becomes.used)} after'
-        for name, was, becomes in changed
+        for name, was, becomes in changes
         if name in renamed
     ]
     if differing:
-        yield ATTENTION, f'The used amounts change: {", ".join(differing)}'
+        yield Statement(Mark.ATTENTION, f'The used amounts change: {", ".join(differing)}')
     else:
-        yield GOOD, f'Nothing is lost: {", ".join(moved) or "no allocation changes"}'
+        text = ', '.join(moved) or 'no allocation changes'
+        yield Statement(Mark.GOOD, f'Nothing is lost: {text}')
     capacities = [
         f'{name} {format_amount(name, was.capacity)} before, '
         f'{format_amount(name, becomes.capacity)} after'
-        for name, was, becomes in changed
+        for name, was, becomes in changes
         if was.capacity != becomes.capacity
     ]
     if capacities:
-        yield ATTENTION, f'The capacity changes: {", ".join(capacities)}'
+        yield Statement(Mark.ATTENTION, f'The capacity changes: {", ".join(capacities)}')
     if plan.left_out:
         names = listed([tree.root_provider_name for tree in plan.left_out], _NAMED)
-        yield ATTENTION, f'The plan leaves out {names}'
+        yield Statement(Mark.ATTENTION, f'The plan leaves out {names}')
 
 
 def _sum_renamed(plan: Plan) -> Counter[str]:
@@ -88,33 +106,51 @@ def _sum_renamed(plan: Plan) -> Counter[str]:
     return renamed
 
 
-def _judge_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]:
-    """Yield sentences about the hosts over capacity and about the fullest classes."""
-    over = sorted({f.subject for f in report.audit.findings if f.kind == 'over-capacity'})
-    if over:
-        verb = 'is' if len(over) == 1 else 'are'
-        yield BAD, f'{listed(over, _NAMED)} {verb} over capacity'
-    elif rooms:
-        yield GOOD, 'No host is over its capacity'
-    fills = {room.line.resource_class: room.line for room in rooms}
-    shares = {name: style.compute_share(fill.used, fill.capacity) for name, fill in fills.items()}
-    fullest = sorted(shares, key=lambda name: (-shares[name], name))
-    texts = {name: f'{name} {contents.format_percent(fills[name])}' for name in fullest}
-    if scarce := [texts[name] for name in fullest if shares[name] >= _SCARCE]:
-        yield ATTENTION, f'Scarce in the whole cloud: {listed(scarce, _NAMED)} used'
-    elif fullest:
-        yield GOOD, f'The fullest class of the whole cloud: {texts[fullest[0]]} used'
+def _judge_drain(drain: DrainSection) -> Iterator[Statement]:
+    """Yield the sentence that answers whether the hosts can be emptied."""
+    yield Statement(_OF_DRAINS.get(drain.verdict, Mark.ATTENTION), drain.messages[0])
 
 
-def _judge_audit(report: Report) -> Statement:
-    """Return the sentence about the number of findings."""
+def _judge_audit(report: Report) -> Iterator[Statement]:
+    """Yield the worst finding in the words of the audit, the number of findings, and the gaps."""
+    audit, cloud = report.audit, report.cloud
+    if audit.findings:
+        worst = findings.sort_findings(audit.findings)[0]
+        mark = _OF_FINDINGS.get(worst.severity, Mark.GOOD)
+        subjects = [f.subject for f in audit.findings if f.kind == worst.kind]
+        names = listed(list(dict.fromkeys(subjects)), _NAMED_LARGE)
+        yield Statement(mark, f'{names}: {describe_check(worst.kind).removesuffix(".")}')
+        yield Statement(mark, f'Audit: {_count_findings(report)}')
+    else:
+        checks = len(CHECKS) - len(audit.left_out)
+        yield Statement(Mark.GOOD, findings.describe_clean_audit(checks, cloud, ()))
+    for sentence in findings.describe_cells_down(cloud.hosts_of_cells_down):
+        yield Statement(Mark.ATTENTION, sentence)
+
+
+def _count_findings(report: Report) -> str:
+    """Return the number of findings of each severity: ``1 error, 2 warnings, 3 info``."""
     counts = Counter(finding.severity for finding in report.audit.findings)
-    if not counts:
-        return GOOD, 'The audit found nothing to fix'
-    parts = [
-        counted(counts[severity], 'remark' if severity is Severity.INFO else severity.value)
+    return ', '.join(
+        f'{counts[severity]} info'
+        if severity is Severity.INFO
+        else counted(counts[severity], severity.value)
         for severity in Severity
         if counts[severity]
-    ]
-    mark = BAD if counts[Severity.ERROR] else ATTENTION if counts[Severity.WARNING] else GOOD
-    return mark, f'The audit found {" and ".join(parts)}'
+    )
+
+
+def _judge_cloud(report: Report, class_fills: Sequence[ClassFill]) -> Iterator[Statement]:
+    """Yield sentences about capacities: none is exceeded, and the fullest classes."""
+    if class_fills and all(f.kind != 'over-capacity' for f in report.audit.findings):
+        yield Statement(Mark.GOOD, 'No host is over its capacity')
+    lines = {fill.line.resource_class: fill.line for fill in class_fills}
+    shares = {name: style.compute_share(line.used, line.capacity) for name, line in lines.items()}
+    fullest = sorted(shares, key=lambda name: (-shares[name], name))
+    texts = {name: f'{name} {contents.format_percent(lines[name])}' for name in fullest}
+    if scarce := [texts[name] for name in fullest if shares[name] >= _SCARCE]:
+        yield Statement(Mark.ATTENTION, f'Scarce in the whole cloud: {listed(scarce, _NAMED)} used')
+    elif fullest:
+        yield Statement(
+            Mark.GOOD, f'The fullest class of the whole cloud: {texts[fullest[0]]} used'
+        )

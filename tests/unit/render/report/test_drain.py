@@ -28,19 +28,20 @@ def document(**changes):
 
 
 def test_the_report_shows_hosts_before_and_after_a_drain():
-    panel = drain.make_drain_panel(document(), 'd.json', SNAPSHOT)
+    panel = drain.make_drain_section(document(), 'd.json', SNAPSHOT)
     assert panel.hosts == [
         ('b', 'VCPU', Fill(1, 8), Fill(2, 8)),
         ('a', 'VCPU', Fill(3, 10), Fill(2, 10)),
     ]
     assert panel.waves == [(1, 2, 'a', 'b'), (2, 1, 'b', 'a')]
-    assert panel.left_out == (0, 0)
+    assert (panel.hidden_hosts, panel.hidden_waves) == (0, 0)
 
 
 def test_the_report_cuts_a_long_drain(monkeypatch):
     monkeypatch.setattr(drain, 'MOST', 1)
-    panel = drain.make_drain_panel(document(), 'd.json', SNAPSHOT)
-    assert (len(panel.hosts), len(panel.waves), panel.left_out) == (1, 1, (1, 1))
+    panel = drain.make_drain_section(document(), 'd.json', SNAPSHOT)
+    assert (len(panel.hosts), len(panel.waves)) == (1, 1)
+    assert (panel.hidden_hosts, panel.hidden_waves) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -53,5 +54,5 @@ def test_the_report_cuts_a_long_drain(monkeypatch):
 )
 def test_the_report_refuses_a_file_that_is_no_drain(changes, message):
     with pytest.raises(errors.BadFile) as raised:
-        drain.make_drain_panel(document(**changes), 'd.json', SNAPSHOT)
+        drain.make_drain_section(document(**changes), 'd.json', SNAPSHOT)
     assert str(raised.value).startswith(message)

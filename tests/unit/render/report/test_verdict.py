@@ -5,32 +5,41 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from placementclient.insight.audit import checks
 from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.plans import Notice, UnplannedTree
 from placementclient.model.services import ComputeService
 from placementclient.model.snapshots import Snapshot
+from placementclient.render import findings
 from placementclient.render.report import contents, verdict
-from placementclient.render.report.contents import DrainPanel
+from placementclient.render.report.contents import DrainSection
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import flat, plan, report
 
+#: How many checks need no list.
+MADE = sum(not check.needs for check in checks.CHECKS)
+NOTHING = f'Nothing found: {MADE} checks of 1 tree with 1 provider and 3 consumers'
+CLOUD = [
+    ('good', NOTHING),
+    ('good', 'No host is over its capacity'),
+    ('good', 'The fullest class of the whole cloud: VGPU 50 % used'),
+]
+
 
 def message(made):
-    changed = contents.compare_fills(made.plan) if made.plan else []
-    return verdict.state_verdict(made, contents.list_class_fills(made.cloud), changed)
+    changes = contents.compare_fills(made.plan) if made.plan else []
+    return verdict.list_statements(made, contents.list_class_fills(made.cloud), changes)
 
 
 def of_plan(changed):
-    """Return the sentences on a plan; those on its cloud are the last three."""
-    return message(report(flat(), changed))[:-3]
+    """Return the sentences on a plan, without those on its cloud."""
+    return [sentence for sentence in message(report(flat(), changed)) if sentence not in CLOUD]
 
 
 def test_the_verdict_says_that_every_loss_fits():
     assert message(report(flat(), plan(flat()))) == [
         ('good', 'Nothing is lost: VGPU 4 used before and after'),
-        ('good', 'No host is over its capacity'),
-        ('good', 'The fullest class of the whole cloud: VGPU 50 % used'),
-        ('good', 'The audit found nothing to fix'),
+        *CLOUD,
     ]
 
 
@@ -38,7 +47,7 @@ def test_a_cell_that_does_not_answer_is_named():
     made = report(flat())
     services = [ComputeService('gpu7', 'unknown')]
     made = replace(made, cloud=Cloud(made.cloud.snapshot, Answers(services=services)))
-    assert message(made)[-1] == (
+    assert message(made)[0] == (
         'attention',
         'A cell of Nova does not answer: 1 host (gpu7) and their servers are in no list, so audit '
         'cannot judge them',
@@ -74,11 +83,11 @@ def test_a_renamed_class_is_not_lost():
     rows = [structs.replace(row, to_resource_class='CUSTOM_GPU') for row in tree.reasons]
     renamed = replace(tree, after=Snapshot(providers, consumers), reasons=tuple(rows))
     assert of_plan(replace(made, changes=(renamed,))) == [
+        ('attention', 'The capacity changes: CUSTOM_GPU 0 before, 8 after, VGPU 8 before, 0 after'),
         (
             'good',
             'Nothing is lost: CUSTOM_GPU 0 used before, 4 after, VGPU 4 used before, 0 after',
         ),
-        ('attention', 'The capacity changes: CUSTOM_GPU 0 before, 8 after, VGPU 8 before, 0 after'),
     ]
 
 
@@ -97,21 +106,39 @@ def test_a_loss_is_told_with_the_hosts_that_are_left_out():
     ]
 
 
-def test_hosts_over_their_capacity_and_scarce_classes():
+def test_the_largest_line_is_the_worst_finding_in_the_words_of_the_terminal():
     full = cloud(
-        [provider('a', VCPU=1), provider('b', VCPU=1, MEMORY_MB=1024)],
-        [consumer('s', a={'VCPU': 2}), consumer('t', b={'VCPU': 2, 'MEMORY_MB': 700})],
+        [
+            provider('a', traits=['OWNER_NOVA'], aggregates=['zone'], VCPU=1),
+            provider('a_gpu', 'a', VGPU=1),
+            provider('b', VCPU=1, MEMORY_MB=1024),
+            provider('c', VCPU=1),
+        ],
+        [consumer(f's{host}', **{host: {'VCPU': 2}}) for host in 'abc'],
     )
-    assert message(report(full)) == [
-        ('bad', 'a, b are over capacity'),
+    made = report(full)
+    table = findings.list_findings(made.audit.findings, made.invocation)
+    first_lines = list(findings.format_findings(*table, 200, 'openstack'))[:2]
+    sentence = 'More of a class is used than its capacity, which is (total - reserved) * ratio.'
+    assert first_lines == ['error over-capacity a', f'  {sentence}']
+    assert message(made) == [
+        ('bad', f'a, b and 1 more: {sentence.removesuffix(".")}'),
+        ('bad', 'Audit: 3 errors, 1 warning, 1 info'),
         ('attention', 'Scarce in the whole cloud: VCPU 200 % used'),
-        ('bad', 'The audit found 2 errors'),
     ]
 
 
-def test_the_verdict_of_an_empty_cloud_and_of_a_drain_is_empty():
-    panel = DrainPanel('depends', ['It depends on the order'], [], [], [], (0, 0))
+def test_a_cloud_with_remarks_only_is_good():
+    snapshot = cloud([provider('host', aggregates=['zone'], VCPU=1)])
+    assert message(report(snapshot))[:2] == [
+        ('good', 'zone: An aggregate has a single member'),
+        ('good', 'Audit: 1 info'),
+    ]
+
+
+def test_the_verdict_begins_with_the_drain_if_the_audit_found_nothing():
+    panel = DrainSection('depends', ['It depends on the order'], [], [], [], 0, 0)
     assert message(replace(report(Snapshot([], [])), drain=panel)) == [
         ('attention', 'It depends on the order'),
-        ('good', 'The audit found nothing to fix'),
+        ('good', NOTHING.replace('1 tree with 1 provider and 3', '0 trees with 0 providers and 0')),
     ]
