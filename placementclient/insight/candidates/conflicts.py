@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar('T')
 
-#: The number of sets to give up that a search tries, and that it keeps to try.
+#: The number of covers that a search tries, and that it keeps to try.
 MAX_STEPS = 500
 
 Possible = Callable[[frozenset[T]], bool]
@@ -22,12 +22,15 @@ def minimize_conflict(requirements: Sequence[T], possible: Possible[T]) -> froze
 
 
 class ConflictSearch(Generic[T]):
-    """A search for the minimal sets to remove; it also finds the minimal conflicts.
+    """A search for the minimal corrections of a request, which also finds its minimal conflicts.
 
-    A set to give up has a part of each conflict. The search tries the smallest sets that have a
-    part of each known conflict. If one is not enough, the others have a conflict that is new.
+    A conflict is a set of requirements that cannot be met together; a correction is one without
+    which the others can. So a correction has a requirement of each conflict: it covers them. With
+    the conflicts {a, b} and {b, c}, the smallest covers are {b} and {a, c}. The search tries the
+    smallest cover of the conflicts found so far. If the others still cannot be met, they have a
+    conflict that is new, and each cover that misses it grows by one of its requirements.
 
-    :ivar conflicts: the minimal sets that are not possible; all of them after a whole search
+    :ivar conflicts: the minimal conflicts; all of them once :meth:`find_corrections` is through
     :ivar is_cut: True if sets were left out, so that there may be more sets of both kinds
     """
 
@@ -50,7 +53,7 @@ class ConflictSearch(Generic[T]):
             self._add_conflict(conflict)
 
     def find_corrections(self) -> Iterator[frozenset[T]]:
-        """Yield the minimal sets without which the others can be met, the smallest first."""
+        """Yield the minimal corrections, the smallest first."""
         confirmed: set[frozenset[T]] = set()
         for _ in range(MAX_STEPS):
             cover = next((cover for cover in self._covers if cover not in confirmed), None)

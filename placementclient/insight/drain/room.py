@@ -20,10 +20,11 @@ MOST_LEAVING = 4
 
 
 class AlikeServers(NamedTuple):
-    """Servers that are alike on one host, by its number.
+    """Servers of one kind on one host that hold the same amounts.
 
-    :param kind: the number of their request; ``None`` if they can leave without another place
-    :param local: the amounts that each takes of the rooms of the host
+    :param kind: ``None`` if they can leave without another place
+    :param local: the amounts that each takes of the room of the host
+    :param shared: the amounts that each takes of sharing providers
     """
 
     host: HostNumber
@@ -34,10 +35,10 @@ class AlikeServers(NamedTuple):
 
 
 class RoomHost(NamedTuple):
-    """A host of servers that may move.
+    """A host whose servers may move.
 
     :param emptied: the host once all of these have left, with the options of each kind
-    :param room: its present free amounts, then the servers that each server group allows
+    :param room: its present free amounts, then the further servers that each server group allows
     """
 
     emptied: HostGroup
@@ -45,144 +46,142 @@ class RoomHost(NamedTuple):
 
 
 class RoomProblem:
-    """Servers that may move, and new servers of one kind.
+    """Servers that may move to make room, and new servers of one kind.
 
-    :param problem: with the servers that may move
-    :param new: the number of the request of the new servers
-    :param number: how many there are
-    :param chosen: the hosts that may receive them
+    :param problem: has the servers that may move, and all hosts
+    :param chosen: the UUIDs of the hosts that may receive new servers
     :param offloaded: servers that can leave without another place
+    :ivar movable: the servers that may move and find room on another host
     """
 
     def __init__(
         self,
         problem: Problem,
-        new: KindNumber,
-        number: int,
+        new_kind: KindNumber,
+        new_count: int,
         chosen: Collection[str],
         offloaded: Iterable[ServerMove],
     ) -> None:
-        self.problem, self.new, self.number = problem, new, number
+        self.problem, self.new_kind, self.new_count = problem, new_kind, new_count
         self.chosen = set(problem.find_host_numbers(chosen))
         #: The server groups, which have places behind the rooms of a host.
-        kinds = problem.servers.keys() | {new}
+        kinds = problem.servers.keys() | {new_kind}
         self._names = sorted({name for kind in kinds for name in problem.requests[kind].limits})
-        self.residents = list(self._find_residents(offloaded))
-        self.hosts = list(self._find_hosts())
-        self.residents = list(self._find_movable())
+        everyone = list(self._group_servers(offloaded))
+        self.hosts = list(self._empty_hosts(everyone))
+        # Other servers only make the model larger.
+        self.movable = list(self._find_movable(everyone))
 
-    def _find_residents(self, offloaded: Iterable[ServerMove]) -> Iterator[AlikeServers]:
+    def _group_servers(self, offloaded: Iterable[ServerMove]) -> Iterator[AlikeServers]:
         """Yield the servers that may move, equal ones of a host together."""
         problem = self.problem
-        alike = defaultdict[AlikeServers, list[ServerMove]](list)
+        groups = defaultdict[AlikeServers, list[ServerMove]](list)
         loads: list[tuple[KindNumber | None, Iterable[ServerMove]]] = [*problem.servers.items()]
         for kind, servers in (*loads, (None, offloaded)):
-            groups = self.find_groups(kind)
+            limits = self.find_groups(kind)
             for server in servers:
                 for host in problem.find_host_numbers([server.source]):
                     width = problem.shapes[problem.hosts[host].shape].width
-                    places = tuple((width + self._names.index(name), 1) for name in groups)
+                    places = tuple((width + self._names.index(name), 1) for name in limits)
                     local = *sorted(problem.list_local_amounts(host, server.before)), *places
                     shared = tuple(sorted(problem.list_shared_amounts(server.before)))
-                    alike[AlikeServers(host, kind, local, shared)].append(server)
-        for resident, servers in alike.items():
-            yield resident._replace(servers=tuple(servers))
+                    groups[AlikeServers(host, kind, local, shared)].append(server)
+        for alike, servers in groups.items():
+            yield alike._replace(servers=tuple(servers))
 
     def count_fewest_moves(self) -> int:
         """Return a lower bound for the number of moves that make room for the new servers."""
-        fewest, on = {0: 0}, self._group_by_host()
-        for number in self.chosen:
-            stairs, before = (0, *self._find_stairs(number, on[number])), fewest
+        # The fewest moves off the hosts so far, by the new servers that they make room for.
+        fewest, by_host = {0: 0}, _group_by_host(self.movable)
+        for host in self.chosen:
+            steps, before = (0, *self._count_leaving(host, by_host[host])), fewest
             fewest = {}
-            for new, moves in before.items():
-                for more, leaving in enumerate(stairs):
-                    total = min(new + more, self.number)
+            for placed, moves in before.items():
+                for more, leaving in enumerate(steps):
+                    total = min(placed + more, self.new_count)
                     fewest[total] = min(fewest.get(total, moves + leaving), moves + leaving)
-        return fewest.get(self.number, 0)
+        return fewest.get(self.new_count, 0)
 
-    def _find_stairs(self, number: HostNumber, residents: Iterable[AlikeServers]) -> list[int]:
+    def _count_leaving(self, host: HostNumber, on_host: Iterable[AlikeServers]) -> list[int]:
         """Return the least servers that leave a host before one new server fits, two, and so on.
 
         The list ends where no number is enough. The numbers are lower bounds: where the servers go
         does not count.
         """
-        group, room = self.hosts[number]
-        fit = self.problem.find_shape_fit(self.new, group.shape)
+        group, room = self.hosts[host]
+        fit = self.problem.find_shape_fit(self.new_kind, group.shape)
         pooled = self.problem.shapes[group.shape].pooled
         needs = [(at, n) for at, n in fit.fixed.items() if at not in pooled] if fit else []
         frees: list[tuple[int, ...]] = []
-        for resident in residents:
-            local = dict(resident.local)
-            frees += [tuple(local.get(at, 0) for at, _ in needs)] * len(resident.servers)
+        for alike in on_host:
+            local = dict(alike.local)
+            frees += [tuple(local.get(at, 0) for at, _ in needs)] * len(alike.servers)
         frees.sort(reverse=True)
-        stairs: list[int] = []
-        for new in range(1, self.number + 1):
+        counts: list[int] = []
+        for new in range(1, self.new_count + 1):
             lacking = tuple(max(0, new * n - room[at]) for at, n in needs)
             fewest = _count_fewest(lacking, frees)
             if fewest is None:
                 break
-            stairs.append(fewest)
-        return stairs
+            counts.append(fewest)
+        return counts
 
     def find_groups(self, kind: KindNumber | None) -> Sequence[str]:
         """Return the anti-affinity groups of a kind of servers."""
         return () if kind is None else self.problem.requests[kind].limits
 
-    def _group_by_host(self) -> Mapping[HostNumber, Sequence[AlikeServers]]:
-        """Return the servers that may move by the numbers of their hosts."""
-        on = defaultdict[HostNumber, list[AlikeServers]](list)
-        for resident in self.residents:
-            on[resident.host].append(resident)
-        return on
-
-    def _find_hosts(self) -> Iterator[RoomHost]:
+    def _empty_hosts(self, everyone: Iterable[AlikeServers]) -> Iterator[RoomHost]:
         """Yield each host, with the options on it once all servers that may move have left."""
-        problem, on, pools = self.problem, self._group_by_host(), Counter[Pool]()
-        for resident in self.residents:
-            pools.update({pool: n * len(resident.servers) for pool, n in resident.shared})
-        emptied = replace(problem, pools=pools + Counter(problem.pools))
+        problem, by_host, pools = (
+            self.problem,
+            _group_by_host(everyone),
+            Counter(self.problem.pools),
+        )
+        for alike in everyone:
+            pools.update({pool: n * len(alike.servers) for pool, n in alike.shared})
+        emptied = replace(problem, pools=pools)
         for number in problem.host_numbers:
             host = problem.hosts[number]
             limits = (problem.limits[name] - host.members.get(name, 0) for name in self._names)
             room = [*host.room, *limits]
             most = list(room)
-            for resident in on[number]:
-                for at, amount in resident.local:
-                    most[at] += amount * len(resident.servers)
+            for alike in by_host[number]:
+                for at, amount in alike.local:
+                    most[at] += amount * len(alike.servers)
             group = HostGroup(host.shape, tuple(max(0, free) for free in most), [number])
             width = problem.shapes[host.shape].width
             places = {name: width + at for at, name in enumerate(self._names)}
-            for kind in problem.servers.keys() | {self.new}:
+            for kind in problem.servers.keys() | {self.new_kind}:
                 if (fit := problem.find_shape_fit(kind, host.shape)) is not None:
                     add_options(emptied, group, kind, fit, places)
             yield RoomHost(group, room)
 
-    def _find_movable(self) -> Iterator[AlikeServers]:
-        """Yield the residents that find room on another host, now or once others have moved."""
-        packing, waiting = Packing(self.problem), self.residents
+    def _find_movable(self, everyone: Sequence[AlikeServers]) -> Iterator[AlikeServers]:
+        """Yield the servers that find room on another host, now or once others have moved."""
+        packing, waiting = Packing(self.problem), everyone
         while waiting:
             targets = defaultdict[KindNumber | None, set[HostNumber]](set)
-            for number in self.problem.host_numbers:
-                for piece in self.hosts[number].emptied.options:
-                    if self.has_room(packing, number, piece):
-                        targets[piece.kind].add(number)
+            for host in self.problem.host_numbers:
+                for piece in self.hosts[host].emptied.options:
+                    if self.has_room(packing, host, piece):
+                        targets[piece.kind].add(host)
             movable, others = list[AlikeServers](), list[AlikeServers]()
-            for resident in waiting:
-                can_move = resident.kind is None or targets[resident.kind] - {resident.host}
-                (movable if can_move else others).append(resident)
+            for alike in waiting:
+                can_move = alike.kind is None or targets[alike.kind] - {alike.host}
+                (movable if can_move else others).append(alike)
             yield from movable
-            for resident in movable:
-                for server in resident.servers:
-                    groups = self.find_groups(resident.kind)
+            for alike in movable:
+                for server in alike.servers:
+                    groups = self.find_groups(alike.kind)
                     packing.occupy_host(server.source, server.before, groups, -1)
             waiting = others if movable else []
 
-    def list_needs(self, number: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
+    def list_needs(self, host: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
         """Yield the amounts that a piece on a host takes of that and of sharing providers."""
-        group = self.hosts[number].emptied
+        group = self.hosts[host].emptied
         pooled = self.problem.shapes[group.shape].pooled
-        yield from ((HostRoom(number, at), n) for at, n in group.needs[piece] if at not in pooled)
-        yield from self.list_shared_amounts(number, piece)
+        yield from ((HostRoom(host, at), n) for at, n in group.needs[piece] if at not in pooled)
+        yield from self.list_shared_amounts(host, piece)
 
     def find_free(self, room: HostRoom | Pool) -> int:
         """Return a free amount of a host, or of a class of a sharing provider."""
@@ -190,39 +189,47 @@ class RoomProblem:
             return self.hosts[room.host].room[room.at]
         return self.problem.pools[room]
 
-    def build_allocations(self, number: HostNumber, piece: Piece) -> Allocations:
+    def build_allocations(self, host: HostNumber, piece: Piece) -> Allocations:
         """Return the allocations of a server as a piece on a host."""
-        option = self.hosts[number].emptied.options[piece]
-        return self.problem.hosts[number].build_allocations(
-            self.problem.requests[piece.kind], option
-        )
+        option = self.hosts[host].emptied.options[piece]
+        return self.problem.hosts[host].build_allocations(self.problem.requests[piece.kind], option)
 
-    def list_shared_amounts(self, number: HostNumber, piece: Piece) -> Sequence[tuple[Pool, int]]:
+    def list_shared_amounts(self, host: HostNumber, piece: Piece) -> Sequence[tuple[Pool, int]]:
         """Return the amounts that a piece on a host takes of sharing providers."""
         # Amounts alone do not say which provider they are from.
-        has_places = bool(self.hosts[number].emptied.options[piece].places)
+        has_places = bool(self.hosts[host].emptied.options[piece].places)
         return (
-            self.problem.list_shared_amounts(self.build_allocations(number, piece))
+            self.problem.list_shared_amounts(self.build_allocations(host, piece))
             if has_places
             else ()
         )
 
-    def has_room(self, packing: Packing, number: HostNumber, piece: Piece) -> bool:
+    def has_room(self, packing: Packing, host: HostNumber, piece: Piece) -> bool:
         """Return True if a host has room for a piece beside the servers that have not left."""
-        members, room = packing.members[number], packing.room[number]
+        members, room = packing.members[host], packing.room[host]
         return (
-            all(room[at] >= n for at, n in self._list_local_amounts(number, piece))
-            and all(packing.pools[pool] >= n for pool, n in self.list_shared_amounts(number, piece))
+            all(room[at] >= n for at, n in self._list_local_amounts(host, piece))
+            and all(packing.pools[pool] >= n for pool, n in self.list_shared_amounts(host, piece))
             and all(
                 members[name] < self.problem.limits[name] for name in self.find_groups(piece.kind)
             )
         )
 
-    def _list_local_amounts(self, number: HostNumber, piece: Piece) -> Iterator[tuple[int, int]]:
+    def _list_local_amounts(self, host: HostNumber, piece: Piece) -> Iterator[tuple[int, int]]:
         """Yield the amounts that a piece takes of a host itself, by index into its room."""
-        group = self.hosts[number].emptied
+        group = self.hosts[host].emptied
         pooled = self.problem.shapes[group.shape].pooled
         return ((at, n) for at, n in group.options[piece].local if at not in pooled)
+
+
+def _group_by_host(
+    servers: Iterable[AlikeServers],
+) -> Mapping[HostNumber, Sequence[AlikeServers]]:
+    """Return servers by the numbers of their hosts."""
+    by_host = defaultdict[HostNumber, list[AlikeServers]](list)
+    for alike in servers:
+        by_host[alike.host].append(alike)
+    return by_host
 
 
 def _count_fewest(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) -> int | None:

@@ -12,9 +12,15 @@ from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.problem import ServersByKind, build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT, pack
 from placementclient.insight.drain.room import RoomProblem
-from placementclient.insight.drain.room_search import RoomResult, RoomSearch
+from placementclient.insight.drain.room_search import (
+    FewestMoves,
+    RoomResult,
+    find_fewest_moves,
+    find_ordered_moves,
+)
 from placementclient.model.consumers import sum_parts
 from placementclient.model.findings import Finding
+from placementclient.optimize import cpsat
 from placementclient.placing.requests import Request
 
 
@@ -77,10 +83,11 @@ def decide_room(
     )
     movable = (s for s in servers if _find_move_state(cloud, s) is not MoveState.CANNOT_MOVE)
     kinds = group_by_kind(movable, cloud.number_strict_request)
-    strict = lax = RoomSearch(build_room(kinds)).search(cloud.snapshot, pace, effort)
+    strict = find_ordered_moves(build_room(kinds), cloud.snapshot, pace, effort)
+    lax = FewestMoves(strict.bound)
     least = group_by_kind(servers, cloud.number_lax_request)
     if not is_certain and least != kinds and (strict.bound is None or strict.bound > 1):
-        lax = RoomSearch(build_room(least)).find_fewest_moves(effort)
+        lax = find_fewest_moves(build_room(least), cpsat.Budget(effort))
     return _combine_results(cloud, packing.count, occupants, strict, lax)
 
 
@@ -94,7 +101,7 @@ def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[Se
 
 
 def _combine_results(
-    cloud: DrainCloud, room: int, occupants: Occupants, strict: RoomResult, lax: RoomResult
+    cloud: DrainCloud, room: int, occupants: Occupants, strict: RoomResult, lax: FewestMoves
 ) -> RoomDecision:
     """Return the decision from the searches with the strict and with the lax requests."""
     if lax.bound is None:

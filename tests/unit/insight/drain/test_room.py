@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from placementclient.insight.drain import groups, room_search
+from placementclient.insight.drain import groups, room_order, room_search
 from placementclient.insight.drain.plan import DrainVerdict
 from tests.unit.insight.drain import room_oracle
 
@@ -33,7 +33,7 @@ def test_random_clouds_need_moves_and_proofs():
         (groups, 'MAX_OPTIONS', 0),
         (room_search, 'LARGEST', 0),
         (room_search, 'MOST_ORDERS', 0),
-        (room_search, 'MOST_STEPS', 0),
+        (room_order, 'MOST_STEPS', 0),
     ],
 )
 def test_make_room_proves_nothing_wrong_after_too_many_steps(monkeypatch, module, name, value):
