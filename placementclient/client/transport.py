@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits on every request of the client, to Keystone and all other services.
 
-A request stays at its origin, and its answer has a size and an end.
+A request stays at its origin, and its answer has a size and an end. It passes, from the outside in:
+
+* :class:`BoundedTransport`, which follows redirects and reads the whole answer;
+* ``HTTPAdapter`` of requests, and a pool of urllib3 whose connections make a
+  :class:`_TimedResponse`: its headers and its body come through a :class:`_TimedStream`, which ends
+  at a deadline;
+* on the way back :class:`_BoundedBody`, which counts the bytes that urllib3 has decompressed.
 """
 
 from __future__ import annotations
@@ -31,12 +37,12 @@ if TYPE_CHECKING:
 
 #: The default timeout for each next part of an answer, in seconds.
 TIMEOUT = 60.0
-#: The whole answer may take this many times as long as one part.
-PARTS = 10
+#: How many times as long as one part the whole answer may take.
+MOST_PARTS = 10
 #: The most redirects of a request.
 MOST_REDIRECTS = 5
 #: How many characters of the target of a redirect are shown.
-_LONGEST = 200
+_LONGEST_TARGET = 200
 #: The most connections that are kept open to a server. By default requests keeps 10: with more
 #: workers, many a request would begin with a new connection.
 CONNECTIONS = 1000
@@ -93,7 +99,7 @@ class BoundedTransport(adapters.BaseAdapter):
             if target is None or not 300 <= response.status_code < 400:
                 return response
             request = _redirect(request, target)
-        raise errors.InvalidAnswer(f'{_describe(request)} was redirected again and again')
+        raise errors.InvalidAnswer(f'{_describe_request(request)} was redirected again and again')
 
     def _read_answer(
         self,
@@ -104,24 +110,20 @@ class BoundedTransport(adapters.BaseAdapter):
         try:
             response = send(request)
             response.raw = _BoundedBody(response.raw, self._answer_limit)
-            try:
-                response.content  # noqa: B018 - it is read now, so that it fails now
-            except BaseException as failure:
-                response.close()
-                if isinstance(failure, requests.RequestException):
-                    failure.request, failure.response = request, response
-                raise
-            return response
+            _read_body(request, response)
+        except requests.RequestException:
+            raise
         except ValueError as reason:
             # Of http.client, for a part of an answer with a negative length.
-            if isinstance(reason, requests.RequestException):
-                raise
             raise errors.InvalidAnswer(
-                f'The answer to {_describe(request)} is damaged: expected parts of a length '
-                'from 0 on'
+                f'The answer to {_describe_request(request)} is damaged: '
+                'expected parts of a length from 0 on'
             ) from reason
         except _LimitExceeded as reason:
-            raise errors.InvalidAnswer(f'The answer to {_describe(request)} {reason}') from None
+            raise errors.InvalidAnswer(
+                f'The answer to {_describe_request(request)} {reason}'
+            ) from None
+        return response
 
     def _configure_proxy(
         self, request: requests.PreparedRequest, proxies: dict[str, str] | None
@@ -136,6 +138,20 @@ class BoundedTransport(adapters.BaseAdapter):
         self._adapter.close()
 
 
+def _read_body(request: requests.PreparedRequest, response: requests.Response) -> None:
+    """Let an answer keep its whole body; if that fails, close the connection.
+
+    An error of requests gets the answer: part of it has come.
+    """
+    try:
+        response.content  # noqa: B018 - the property reads it
+    except BaseException as failure:
+        response.close()
+        if isinstance(failure, requests.RequestException):
+            failure.request, failure.response = request, response
+        raise
+
+
 def _redirect(request: requests.PreparedRequest, location: str) -> requests.PreparedRequest:
     """Return the request for the target of a redirect; refuse another origin, and a write."""
     url = str(request.url)
@@ -145,10 +161,10 @@ def _redirect(request: requests.PreparedRequest, location: str) -> requests.Prep
     except ValueError:
         target, is_within = location, False
     if request.method != 'GET' or not is_within:
-        shown = cut_text(strip_credentials(target), _LONGEST)
+        shown = cut_text(strip_credentials(target), _LONGEST_TARGET)
         raise errors.InvalidAnswer(
-            f'{_describe(request)} was redirected to {shown}, and was not sent there: correct the '
-            'URL of the service in the catalog or in your settings'
+            f'{_describe_request(request)} was redirected to {shown}, and was not sent there: '
+            'correct the URL of the service in the catalog or in your settings'
         )
     redirected = request.copy()
     redirected.prepare_url(target, None)
@@ -156,11 +172,12 @@ def _redirect(request: requests.PreparedRequest, location: str) -> requests.Prep
 
 
 def _parse_origin(url: str) -> tuple[str, str | None, int]:
+    """Return the scheme, the host and the port of a URL."""
     parts = urllib.parse.urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
 
 
-def _describe(request: requests.PreparedRequest) -> str:
+def _describe_request(request: requests.PreparedRequest) -> str:
     """Return the method and the URL of a request, without its query and a password."""
     url = urllib.parse.urlsplit(str(request.url))
     return f'{request.method} {url.scheme}://{url.netloc.rpartition("@")[2]}{url.path}'
@@ -173,16 +190,16 @@ class _LimitExceeded(Exception):
 class _BoundedBody:
     """The body of an answer that is being read, up to a number of decompressed bytes."""
 
-    def __init__(self, body: BaseHTTPResponse, most: int) -> None:
-        self._body, self._most = body, most
+    def __init__(self, body: BaseHTTPResponse, limit: int) -> None:
+        self._body, self._limit = body, limit
 
     def stream(self, size: int, decode_content: bool | None = None) -> Iterator[bytes]:
-        left = self._most
+        left = self._limit
         for part in self._body.stream(size, decode_content=decode_content):
             left -= len(part)
             if left < 0:
                 raise _LimitExceeded(
-                    f'has more than {self._most >> 20} MiB (--os-placement-answer-limit)'
+                    f'has more than {self._limit >> 20} MiB (--os-placement-answer-limit)'
                 )
             yield part
 
@@ -223,29 +240,34 @@ class _TimedResponse(HTTPResponse):
     ) -> None:
         super().__init__(sock, debuglevel, method, url)
         if seconds := sock.gettimeout():
-            stream = _TimedStream(self.fp.detach(), seconds * PARTS)
+            stream = _TimedStream(self.fp.detach(), seconds * MOST_PARTS)
             self.fp = io.BufferedReader(stream)
 
 
 def _make_timed_pool(
     pool: type[connectionpool.HTTPConnectionPool],
 ) -> type[connectionpool.HTTPConnectionPool]:
-    """Return a class of pools whose connections have timed responses."""
-    kind = type('_TimedConnection', (pool.ConnectionCls,), {'response_class': _TimedResponse})
-    return type('_TimedPool', (pool,), {'ConnectionCls': kind})
+    """Return a class of pools of urllib3 whose connections make timed responses."""
+    timed = type('_TimedConnection', (pool.ConnectionCls,), {'response_class': _TimedResponse})
+    return type('_TimedPool', (pool,), {'ConnectionCls': timed})
 
 
-_POOLS = {
+#: The classes of pools for ``http`` and ``https``.
+_TIMED_POOLS = {
     scheme: _make_timed_pool(pool) for scheme, pool in poolmanager.pool_classes_by_scheme.items()
 }
 
 
 def _limit_connections(manager: PoolManager) -> None:
-    """Give the connections of a manager the limits, except those through SOCKS."""
-    if manager.pool_classes_by_scheme == poolmanager.pool_classes_by_scheme:
-        # Connections that a test intercepts stay as they are.
-        if connectionpool.HTTPConnectionPool.ConnectionCls is connection.HTTPConnection:
-            manager.pool_classes_by_scheme = _POOLS
-        manager.connection_pool_kw['maxsize'] = CONNECTIONS
-        # Drop its earlier connections.
-        manager.clear()
+    """Give the connections of a manager the limits, unless they are not urllib3's own.
+
+    Those through SOCKS have classes of their own. A program that puts another class in place of
+    urllib3's, to reach a service without a socket (as wsgi-intercept does), keeps that one.
+    """
+    if manager.pool_classes_by_scheme != poolmanager.pool_classes_by_scheme:
+        return
+    if connectionpool.HTTPConnectionPool.ConnectionCls is connection.HTTPConnection:
+        manager.pool_classes_by_scheme = _TIMED_POOLS
+    manager.connection_pool_kw['maxsize'] = CONNECTIONS
+    # Drop its earlier connections.
+    manager.clear()

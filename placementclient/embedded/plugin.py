@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import shutil
 import tempfile
@@ -88,6 +90,7 @@ class Direct(plugin.FixedEndpointPlugin):
     :param placement_conf: a deployment's ``placement.conf``: its options and its policy apply,
         but no user is authenticated
     :param placement_roles: the roles of the caller, with commas between
+    :param transport: only for :meth:`scratch`
     """
 
     def __init__(
@@ -95,6 +98,8 @@ class Direct(plugin.FixedEndpointPlugin):
         placement_database: str | None = None,
         placement_conf: str | None = None,
         placement_roles: str | None = None,
+        *,
+        transport: _Transport | None = None,
     ) -> None:
         # HTTP, because requests encodes nothing in URLs of schemes that it does not know.
         super().__init__(f'http://{uuid.uuid4().hex}.placement-direct.invalid')
@@ -104,8 +109,8 @@ class Direct(plugin.FixedEndpointPlugin):
             'X-Tenant-Id': CALLER,
             'X-Roles': placement_roles or ROLES,
         }
-        self._transport = _Transport(
-            lambda service: service.start(placement_database, placement_conf)
+        self._transport = transport or _Transport(
+            functools.partial(_start_service, placement_database, placement_conf)
         )
 
     @classmethod
@@ -114,28 +119,26 @@ class Direct(plugin.FixedEndpointPlugin):
 
         :param folder: where the database is made, and stays
         """
-        direct, made = cls(), folder or Path(tempfile.mkdtemp(prefix='placement-'))
-        direct._transport = transport = _Transport(lambda service: service.start_scratch(made))
-        if folder is None:
-            transport.remove = weakref.finalize(transport, shutil.rmtree, made, ignore_errors=True)
-        return direct
+        made = folder or Path(tempfile.mkdtemp(prefix='placement-'))
+        start = functools.partial(_start_scratch_service, made)
+        return cls(transport=_Transport(start, None if folder else made))
 
     @property
     def snapshot_reader(self) -> SnapshotReader:
         """The reader of the tables, which replaces requests."""
-        return self._transport.started()
+        return self._transport.get_service()
 
     def transaction(self) -> AbstractContextManager[None]:
         """Put all requests of this thread in the block into one transaction.
 
         Nothing is done if one is refused, or something is raised.
         """
-        return self._transport.started().transaction(self._headers)
+        return self._transport.get_service().transaction(self._headers)
 
     @property
     def database(self) -> str:
         """The URL of the database, without the password."""
-        return self._transport.started().database
+        return self._transport.get_service().database
 
     def close(self) -> None:
         """Close the database, and delete a scratch one; further requests are refused."""
@@ -167,20 +170,27 @@ class Direct(plugin.FixedEndpointPlugin):
 
 
 class _Transport(HTTPAdapter):
-    """Carries requests to the service, which it starts for the first one."""
+    """Carries requests to the service, which it starts for the first one.
 
-    def __init__(self, start: Callable[[ModuleType], Service]) -> None:
+    :param start: starts the service
+    :param temporary: a folder that is deleted after the service has been closed
+    """
+
+    def __init__(self, start: Callable[[], Service], temporary: Path | None = None) -> None:
         super().__init__()
         self._start = start
         self._service: Service | None = None
-        #: Deletes a scratch database.
-        self.remove: Callable[[], object] = bool
+        self._resources = contextlib.ExitStack()
+        if temporary:
+            self._resources.callback(shutil.rmtree, temporary, ignore_errors=True)
+        #: Called by :meth:`stop`, else when the transport is garbage or the program ends.
+        self._release = weakref.finalize(self, self._resources.close)
 
     def send(self, request: Any, *args: object, **kwargs: object) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
         body = request.body or b''
         content = body.encode() if isinstance(body, str) else body
-        answer = self.started().answer(request.method, request.url, request.headers, content)
+        answer = self.get_service().answer(request.method, request.url, request.headers, content)
         raw = urllib3.HTTPResponse(
             body=io.BytesIO(answer.body),
             headers=urllib3.HTTPHeaderDict(answer.headerlist),
@@ -190,11 +200,12 @@ class _Transport(HTTPAdapter):
         )
         return self.build_response(request, raw)
 
-    def started(self) -> Service:
+    def get_service(self) -> Service:
+        """Return the service; start it if nobody has asked for it before."""
         with _STARTING:
             if self._service is None:
-                self._service = self._start(_server())
-                self._closing = weakref.finalize(self, self._service.close)
+                self._service = self._start()
+                self._resources.callback(self._service.close)
             return self._service
 
     def close(self) -> None:
@@ -203,19 +214,33 @@ class _Transport(HTTPAdapter):
     def stop(self) -> None:
         """Close the service and start it no more."""
         with _STARTING:
-            service, self._service, self._start = self._service, None, _refuse
-        if service:
-            self._closing()
-        self.remove()
+            self._service, self._start = None, _refuse
+        self._release()
 
 
 def is_running() -> bool:
     """Return whether this process runs a service: it can run only one."""
-    taken: bool = _module().is_running()
-    return taken
+    running: bool = _import_service().is_running()
+    return running
 
 
-def _server() -> ModuleType:
+def _start_service(database: str | None, conf_file: str | None) -> Service:
+    """Return the service on a database, by default on the user's own."""
+    started: Service = _import_idle_service().start(database, conf_file)
+    return started
+
+
+def _start_scratch_service(folder: Path) -> Service:
+    """Return the service on an empty database in a folder."""
+    started: Service = _import_idle_service().start_scratch(folder)
+    return started
+
+
+def _refuse() -> NoReturn:
+    raise errors.DirectError('The embedded Placement has been closed')
+
+
+def _import_idle_service() -> ModuleType:
     """Return the module of the service.
 
     :raises errors.DirectError: if this process runs one already, or it is not installed
@@ -225,18 +250,18 @@ def _server() -> ModuleType:
             'This process runs a Placement already and cannot run a second one: close the '
             'first, or run this command or program in a process of its own'
         )
-    return _module()
+    return _import_service()
 
 
-def _module() -> ModuleType:
+def _import_service() -> ModuleType:
+    """Return the module of the service, which loads the server's libraries.
+
+    :raises errors.DirectError: if the server is not installed
+    """
     try:
-        from placementclient.embedded import service  # loads the server's libraries
+        from placementclient.embedded import service
     except ImportError as error:
         raise errors.DirectError(
             f'The embedded Placement is not installed ({error}): {format_install_command("direct")}'
         ) from error
     return service
-
-
-def _refuse(_service: ModuleType) -> NoReturn:
-    raise errors.DirectError('The embedded Placement has been closed')

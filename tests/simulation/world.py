@@ -30,7 +30,7 @@ class World:
     def __init__(self):
         self._direct = Direct.scratch()
         self.transport: Any = self._direct._transport
-        service = self.transport.started()
+        service: Any = self._direct.snapshot_reader
         path = Path(self._direct.database.removeprefix('sqlite:///'))
         self._database = sqlite3.connect(path, check_same_thread=False)
         self._empty = self.saved()

@@ -70,14 +70,12 @@ def test_each_request_of_a_transaction_sees_those_before_it(tables):
 
 def test_a_database_that_is_gone_is_an_error_of_the_service(tables):
     """Also for what is read of the tables."""
-    service = tables.session.auth._transport.started()
 
     def fail(_connection, _cursor, statement, *_):
         raise sqlalchemy.exc.OperationalError(statement, {}, OSError('gone'))
 
     assert capture.capture(tables).providers == {}
-    sqlalchemy.event.listen(service._engine, 'before_cursor_execute', fail)
-    assert tables.snapshot_reader is not None
+    sqlalchemy.event.listen(tables.snapshot_reader._engine, 'before_cursor_execute', fail)
     with pytest.raises(errors.ServerError, match='gone'):
         tables.snapshot_reader.snapshot()
 

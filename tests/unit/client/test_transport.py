@@ -181,7 +181,7 @@ def test_an_answer_that_never_ends_is_an_error(serve, monkeypatch, answer, has_p
         monkeypatch.setenv('NO_PROXY', '')
         monkeypatch.setenv('http_proxy', url)
         url = 'http://cloud.test'
-    monkeypatch.setattr(transport, 'PARTS', 0.1)
+    monkeypatch.setattr(transport, 'MOST_PARTS', 0.1)
     with ends_within(20), pytest.raises(errors.InvalidAnswer, match=r'did not end within 1 s'):
         client_of(url, timeout=10).send(endpoints.LIST_TRAITS, answer=dict)
     assert len(server.requests) == 1
