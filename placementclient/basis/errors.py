@@ -29,6 +29,8 @@ class PlacementError(Exception):
     """The base of all exceptions of this package."""
 
     exit_status = ExitStatus.ERROR
+    #: What to do next: each a command, or a clause that may end with a colon and a command.
+    next_steps: Sequence[str] = ()
 
     def __str__(self) -> str:
         """Return the text; the name of the class where there is none: no line is empty."""

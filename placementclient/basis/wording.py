@@ -67,6 +67,16 @@ def format_suggestion(words: Iterable[str]) -> str:
     return quoted and f'Did you mean {quoted}?'
 
 
+def format_next_steps(steps: Sequence[str]) -> str:
+    """Return ``Next: STEP`` for one step, a numbered list for several, nothing without any.
+
+    :param steps: each a command, or a clause that may end with a colon and a command
+    """
+    if len(steps) < 2:
+        return ''.join(f'Next: {step}' for step in steps)
+    return '\n'.join(['Next:', *(f'  {n}. {step}' for n, step in enumerate(steps, 1))])
+
+
 def format_install_command(extra: str) -> str:
     """Return the command that installs an extra, to follow a colon."""
     return (

@@ -59,7 +59,10 @@ class _LogFormatter(logging.Formatter):
 def _wrap_message(line: str, width: int) -> str:
     """Wrap a line of a message; a line with a command stays whole, so that it can be copied."""
     has_command = _COMMAND.search(line) is not None
-    return line if has_command or len(line) <= width else '\n'.join(wrap(line, width))
+    if has_command or len(line) <= width:
+        return line
+    indent = len(line) - len(line.lstrip())
+    return '\n'.join(wrap(line, width, ' ' * (indent + 2) if indent else ''))
 
 
 class _LogFile(logging.FileHandler):

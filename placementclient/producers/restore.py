@@ -27,14 +27,21 @@ from placementclient.reading.capture import capture_named
 #: Trees, and consumers, that are read at a time, to see what is there.
 WORKERS = 4
 _NOTHING = Snapshot((), ())
-HINT = (
-    '--allocations restores only allocations. "placement resource provider tree export --snapshot '
-    'FILE" and "tree apply" bring back saved values'
-)
 
 
 class Unrestorable(errors.PlacementError):
     """The service cannot have the state of this snapshot; nothing was written."""
+
+
+class Existing(Unrestorable):
+    """Providers of the snapshot exist already: ``names``, by which the service has them.
+
+    :ivar is_altered: whether the restore would have to change them
+    """
+
+    def __init__(self, message: str, names: Sequence[str], *, is_altered: bool) -> None:
+        super().__init__(f'{message}: {listed(names, 3, "others")}')
+        self.names, self.is_altered = names, is_altered
 
 
 class RestoreProducer(StateProducer):
@@ -132,10 +139,8 @@ class RestoreProducer(StateProducer):
         altered = [*_find_additions(part, live)]
         altered += [obstacle.subject for obstacle in merged.obstacles]
         if altered:
-            raise Unrestorable(
-                'The restore would change these: '
-                f'{listed(list(dict.fromkeys(altered)), 3, "others")}. {HINT}'
-            )
+            message = 'Nothing was done: these have changed since, and restore changes no objects'
+            raise Existing(message, list(dict.fromkeys(altered)), is_altered=True)
         return simulate(live, merged.operations)
 
     def _choose_consumers(self, part: Snapshot, live: Snapshot) -> Iterator[Consumer]:
@@ -300,9 +305,9 @@ def _find_existing(providers: Collection[Provider], snapshot: Snapshot, missing:
         else:
             occupied.append(provider.name)
     if occupied:
-        names = listed(occupied, 3, 'others')
-        how = f', with other UUIDs or names. {HINT}' if missing else ''
-        raise Unrestorable(f'Resource providers of the snapshot exist already: {names}{how}')
+        how = ' with other UUIDs or names' if missing else ''
+        message = f'Nothing was done: providers of the snapshot exist already{how}'
+        raise Existing(message, occupied, is_altered=missing)
     return roots
 
 

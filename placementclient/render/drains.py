@@ -42,6 +42,7 @@ class DrainAnswer(NamedTuple):
 
     :param unsettled: the consumers that no plan can move
     :param messages: the answer in sentences
+    :param next_steps: the commands after which another plan can move more
     :param facts: further keys of the file
     """
 
@@ -49,6 +50,7 @@ class DrainAnswer(NamedTuple):
     moves: Sequence[ServerMove]
     unsettled: Sequence[Finding]
     messages: Sequence[str]
+    next_steps: Sequence[str]
     facts: Mapping[str, object]
 
 
@@ -91,7 +93,8 @@ def answer_drain(
         'enough': remedies,
         'free': free,
     }
-    return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, facts)
+    steps = list_next_steps(decision.unsettled)
+    return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, steps, facts)
 
 
 def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDrain) -> DrainAnswer:
@@ -135,7 +138,8 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
         ],
         'free': sum_free_amounts(cloud, moves, emptied),
     }
-    return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, facts)
+    steps = list_next_steps(rolling.unsettled)
+    return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, steps, facts)
 
 
 def describe_child_arguments(
@@ -200,7 +204,9 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
             waves = max((move.wave for move in moves), default=0)
             offloaded = sum(move.target is None for move in moves)
             more = f', and {offloaded} to offload' if offloaded else ''
-            return f'{servers} to move: all have a place{more}, in {counted(waves, "wave")}'
+            stuck = len(decision.unsettled)
+            left = f'; {counted(stuck, "consumer")} cannot move' if stuck else ''
+            return f'{servers} to move: all have a place{more}, in {counted(waves, "wave")}{left}'
         case DrainVerdict.NO if least == most:
             return f'Impossible: {least} of {servers} can move (proved)'
         case DrainVerdict.NO:
@@ -217,16 +223,21 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
 def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield sentences about the consumers that no plan can move."""
     for finding in findings[:_NAMED]:
-        command = finding.facts['command']
-        first = f': first {command}' if command else ''
-        yield f'{finding.facts["host"]}: {finding.subject} {finding.facts["reason"]}{first}'
+        yield f'{finding.facts["host"]}: {finding.subject} {finding.facts["reason"]}'
     if len(findings) > _NAMED:
         yield (
             f'… and {len(findings) - _NAMED} more: the rows with the state '
             f'"{MoveState.CANNOT_MOVE}" name all of them'
         )
-    if any(finding.facts['command'] for finding in findings):
-        yield 'Run the commands, then plan again'
+
+
+def list_next_steps(findings: Iterable[Finding]) -> list[str]:
+    """Return the commands after which a plan can move more consumers, and the plan again."""
+    commands = [str(finding.facts['command']) for finding in findings if finding.facts['command']]
+    if not commands:
+        return []
+    rest = ['Run the commands of the other rows that cannot move'] if commands[_NAMED:] else []
+    return [*commands[:_NAMED], *rest, 'Plan again, with the same command']
 
 
 def describe_cold_moves(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:

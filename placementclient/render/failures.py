@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import counted, grouped
+from placementclient.basis.wording import counted, format_next_steps, grouped
 
 if TYPE_CHECKING:
     from placementclient.planner.errors import Undecided
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 MOST = 100
 #: How many undecided rows, and trees with such rows, are printed.
 FIRST = 10
-#: The next step where rows are undecided.
-DECIDE = (
-    'run the script of "placement resource provider reshape collector" on the hosts and give its '
-    'answers to "placement resource provider reshape assignments"; or fill in the file of '
-    '--write-assignments'
+#: The next steps where rows are undecided.
+_DECIDE = (
+    'Print a script, and run it on the hosts: placement resource provider reshape collector',
+    'Make assignments of its output: placement resource provider reshape assignments --host-facts '
+    'FOLDER -o assignments.csv',
+    'Or write the undecided rows, and fill them in: --write-assignments assignments.csv',
+    'Plan again with --assignments assignments.csv',
 )
 
 
 def format_failure(failure: errors.PlacementError) -> Iterator[str]:
-    """Yield the lines of an error: one, or one for each of its facts."""
+    """Yield the lines of an error: one, or one for each of its facts; then the next steps."""
     # Not loaded before something is wrong.
     from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 
@@ -48,10 +50,12 @@ def format_failure(failure: errors.PlacementError) -> Iterator[str]:
             yield f'… and {len(failure.faults) - MOST} more'
     else:
         yield str(failure)
+    if failure.next_steps:
+        yield format_next_steps(failure.next_steps)
 
 
 def _format_undecided(failure: Undecided) -> Iterator[str]:
-    """Yield the undecided rows, their number, and the next step."""
+    """Yield the undecided rows, their number, and the next steps."""
     trees = Counter(row.tree for row in failure.rows)
     if len(failure.rows) <= FIRST:
         yield 'Undecided:'
@@ -63,9 +67,8 @@ def _format_undecided(failure: Undecided) -> Iterator[str]:
             yield f'  … and {len(trees) - FIRST} more trees'
         yield f'The first {FIRST} rows:'
     yield from (f'  {row}' for row in failure.rows[:FIRST])
-    yield 'Choose one: in "consumers" of the specification, or with --assignments'
-    yield f'To find out, {DECIDE}'
     yield from (f'Warning: {warning}' for warning in failure.warnings)
+    yield format_next_steps(_DECIDE)
 
 
 def _format_causes(facts: Iterable[Cause]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from placementclient.render.drains import (
     describe_cold_moves,
     describe_gained_traits,
     describe_unmovable_consumers,
+    list_next_steps,
 )
 
 
@@ -34,7 +35,8 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
         'room': decision.room,
         'bound': decision.bound,
     }
-    return DrainAnswer(decision.verdict, moves, decision.unsettled, messages, facts)
+    steps = list_next_steps(decision.unsettled)
+    return DrainAnswer(decision.verdict, moves, decision.unsettled, messages, steps, facts)
 
 
 def _summarize_room(new: NewServers, decision: RoomDecision) -> str:

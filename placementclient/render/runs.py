@@ -10,6 +10,7 @@ from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
     Outcome,
     Rehearsal,
+    State,
     Status,
     TreeResult,
     TreeStatus,
@@ -36,14 +37,11 @@ def list_tree_results(run: Outcome) -> Output:
 
 
 def summarize_run(run: Outcome) -> str:
-    """Return how many trees are in each state, or why a run stopped and the next command."""
+    """Return how many trees are in each state, or why a run stopped."""
     if run.stopped is None:
         return tally((tree.root_provider_name, tree.state) for tree in run.trees)
     done = sum(tree.is_done for tree in run.trees)
-    return (
-        f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done; run the same command '
-        'again to continue; reshape status shows the state of each tree'
-    )
+    return f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done'
 
 
 def advise_planning(
@@ -51,18 +49,16 @@ def advise_planning(
     plan_path: str,
     trees: Iterable[TreeResult | TreeStatus],
     new_path: str,
-    program: str,
 ) -> Iterator[str]:
-    """Yield sentences about how to plan trees again that were left alone.
+    """Yield the steps that plan trees again that were left alone.
 
     :param plan_path: the file of the plan, which serves as specification
     :param new_path: the file for the new plan
-    :param program: the name of the program
     """
     if plan.recipe is None:
         yield (
-            'Others have changed trees that were left alone: review them, and plan again with '
-            f'{program} {plan.command} … --plan {shlex.quote(new_path)}'
+            'Review the trees that were left alone, as others have changed them, and plan again: '
+            f'placement {plan.command} … --plan {shlex.quote(new_path)}'
         )
         return
     roots: list[str] = []
@@ -77,18 +73,17 @@ def advise_planning(
         options += ['--skip-infeasible'] if not all(impossible) else []
     options += [f'--tree {shlex.quote(name)}' for name in roots]
     yield (
-        f'Plan again for the trees that were left alone: {program} resource provider reshape plan '
+        'Plan again for the trees that were left alone: placement resource provider reshape plan '
         f'--spec {shlex.quote(plan_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
     )
 
 
 def advise_completing(
-    trees: Sequence[TreeResult], plan_path: str, program: str, *, backward: bool = False
+    trees: Sequence[TreeResult], plan_path: str, *, backward: bool = False
 ) -> Iterator[str]:
-    """Yield sentences about how to complete trees that are done in part.
+    """Yield the steps that complete trees that are done in part.
 
     :param plan_path: the file of the plan
-    :param program: the name of the program
     :param backward: whether the run is a rollback
     """
     if not trees:
@@ -100,9 +95,26 @@ def advise_completing(
     if not backward:
         options = ' '.join(f'--tree {shlex.quote(tree.root_provider_name)}' for tree in trees)
         yield (
-            f'Or roll them back: {program} resource provider reshape rollback '
+            'Or roll them back: placement resource provider reshape rollback '
             f'{shlex.quote(plan_path)} {options}'
         )
+
+
+def list_steps_after(run: Outcome, plan_path: str, *, backward: bool = False) -> Iterator[str]:
+    """Yield the commands that check a run and go on with it.
+
+    :param plan_path: the file of the plan
+    :param backward: whether the run is a rollback
+    """
+    prefix, path = 'placement resource provider reshape', shlex.quote(plan_path)
+    if run.stopped is not None:
+        yield 'Run the same command again to continue'
+        yield f'Or see the state of each tree: {prefix} status {path}'
+        return
+    if run.list_trees(State.APPLIED, State.ALREADY_APPLIED) and not backward:
+        yield f'{prefix} verify {path}'
+    if run.list_trees(State.NOT_STARTED):
+        yield f'Go on with the other trees: {prefix} {"rollback" if backward else "apply"} {path}'
 
 
 def list_tree_statuses(trees: Iterable[TreeStatus]) -> Output:

@@ -53,6 +53,7 @@ def test_a_plan_is_written_shown_applied_verified_and_rolled_back(placement, cli
     assert (written.status, content(clouds.captured(client))) == (0, content(before))
     assert written.stderr == (
         f'1 provider to create, 1 to change, 0 to delete. The plan is in {path}\n'
+        f'Next: placement resource provider reshape show {path}\n'
     )
     shown = placement(f'resource provider reshape show {path}')
     assert shown.stdout.startswith('1 provider to create, 1 to change, 0 to delete\n')

@@ -8,7 +8,6 @@ import pytest
 
 from placementclient.api import resource_provider, trait
 from placementclient.files import disk
-from placementclient.producers import restore
 from tests.functional.clouds import uuid_of
 from tests.functional.test_insight_capacity import mixed
 
@@ -25,11 +24,16 @@ def file(tmp_path):
 
 def test_restore_makes_nothing_where_a_name_is_taken(client, placement, file):
     resource_provider.create(client, 'two')
-    hint = f', with other UUIDs or names. {restore.HINT}'
-    for options, more in (('', ''), ('--missing', hint)):
+    again = f'Next: placement resource provider snapshot restore {file} --missing\n'
+    instead = f'Or restore only allocations: placement {COMMAND} restore {file} --allocations\n'
+    for options, how, step in (
+        ('', '', again),
+        ('--missing', ' with other UUIDs or names', instead),
+    ):
         result = placement(f'{COMMAND} restore {file} {options}')
         assert result.status == 1
-        assert result.stderr.endswith(f'exist already: two{more}\n')
+        assert f'exist already{how}: two\n' in result.stderr
+        assert result.stderr.endswith(step)
     assert [provider.name for provider in resource_provider.list(client)] == ['two']
 
 

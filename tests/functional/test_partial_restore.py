@@ -141,7 +141,7 @@ def test_restore_of_allocations_finds_providers_that_were_created_again(client, 
     migrate_to_new = Consumer(uuid_of('s1'), {OTHER: {'VCPU': 2}}, 'p', 'u', None, 'INSTANCE')
     allocation.set(client, migrate_to_new)
     refused = placement(f'{COMMAND} --missing')
-    assert (refused.status, '--allocations restores only allocations' in refused.stderr) == (
+    assert (refused.status, 'Or restore only allocations: ' in refused.stderr) == (
         1,
         True,
     )

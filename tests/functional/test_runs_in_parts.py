@@ -114,8 +114,11 @@ def test_ctrl_c_waits_for_the_tree_under_way(client, service, tmp_path, command)
     done = 'applied' if command == 'apply' else 'rolled back'
     assert sorted(states(printed)) == sorted([done, 'not started', 'not started'])
     assert message == (
-        'Interrupted: 1 of 3 trees done; run the same command again to continue; reshape status '
-        'shows the state of each tree (exit 130)\n'
+        'Interrupted: 1 of 3 trees done (exit 130)\n'
+        'Next:\n'
+        '  1. Run the same command again to continue\n'
+        '  2. Or see the state of each tree: placement resource provider reshape status '
+        f'{terminal.plan}\n'
     )
     status, ends = terminal.run(command)
     assert (status, ends.count(done), len(ends)) == (0, 2, 3)

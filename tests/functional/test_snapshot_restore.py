@@ -184,8 +184,10 @@ def test_restore_refuses_to_change_an_existing_provider(client, placement, file,
         inventory.set(client, CHILD, 'CUSTOM_A', {'total': 9}, generation)
     before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
-    sentence = f'The restore would change these: {name}. {restore.HINT}\n'
-    assert (result.status, result.stderr) == (1, sentence)
+    sentence = f'restore changes no objects: {name}\n'
+    steps = result.stderr.partition(sentence)[2].splitlines()
+    assert (result.status, steps[0]) == (1, 'Next:')
+    assert f'tree export --snapshot {file} --tree {name} -o saved.yaml' in steps[2]
     assert content(clouds.captured(client)) == before
 
 

@@ -129,6 +129,7 @@ class ChangeCommand(base.Lister):
             return
         storage.write_plan(self.args.plan, plan)
         self.log.warning(f'{summarize(plan.changes)}. The plan is in {self.args.plan}')
+        self.next_steps = (make_reshape_command('show', self.args.plan),)
 
     def confirm_plan(self, plan: Plan) -> None:
         """Show a plan and ask for confirmation, unless ``--yes`` is given.
@@ -186,6 +187,14 @@ def _add_provider_names(change: Change, error: PlacementError) -> PlacementError
 def get_journal_path(path: str) -> str:
     """Return the path of the journal of a plan file."""
     return f'{path}.journal'
+
+
+def make_reshape_command(name: str, plan_path: str) -> str:
+    """Return a command for a plan file.
+
+    :param name: the last word of its name, such as ``'apply'``
+    """
+    return f'placement resource provider reshape {name} {shlex.quote(plan_path)}'
 
 
 def is_plan_only(command: ChangeCommand) -> bool:

@@ -24,7 +24,7 @@ from placementclient.basis.errors import (
     UsageError,
 )
 from placementclient.basis.printable import escape_text, print_any_text
-from placementclient.basis.wording import strip_credentials
+from placementclient.basis.wording import format_next_steps, strip_credentials
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.commands.framework.log_filters import escape_record, name_program
@@ -77,7 +77,9 @@ class PlacementCommand(command.Command):
     exit_status: int = ExitStatus.DONE
     #: The last sentence after the output, without its full stop; empty: that of the exit status.
     ending = ''
-    #: Sentences after the last one, such as the next command.
+    #: Sentences after the last one, which explain it.
+    explanation: Sequence[str] = ()
+    #: What to do next: each a command, or a clause that may end with a colon and a command.
     next_steps: Sequence[str] = ()
     args: argparse.Namespace
 
@@ -354,7 +356,10 @@ class PlacementCommand(command.Command):
         sentence = self.ending or dict(self.statuses).get(ExitStatus(status), '')
         if sentence:
             self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
-        self.warn(self.next_steps)
+        self.warn(self.explanation)
+        if steps := format_next_steps(self.next_steps):
+            print_steps = self.log.warning if status else self.log_hint
+            print_steps(steps)
         client, change = self.client_if_used, self._last_change
         has_error = client is not None and client.has_error_answer
         is_logged = has_error or (change is not None and not change.is_done)

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 #: The last sentence of an audit without a compute service in the catalog.
 _NOT_LOOKED_FOR = 'Leaked allocations were not looked for: the catalog has no compute service'
-#: The last sentence if consumers have changed between the snapshot and their repair.
-_RUN_AGAIN = 'If you gave files, save a new snapshot and new lists; then run the audit again'
+#: The next step if consumers have changed between the snapshot and their repair.
+_RUN_AGAIN = 'Run the audit again; if you gave files, with a new snapshot and new lists'
 
 
 class AuditCloud(ChangeCommand):
@@ -213,13 +213,13 @@ class AuditCloud(ChangeCommand):
             self.exit_status = errors.ExitStatus.DIFFERS
 
     def _set_next_steps(self, absent: Collection[str], results: Iterable[str]) -> None:
-        """Set the last sentences: which lists are missing, and whether to run the audit again."""
+        """Set the last sentences: which lists are missing; and as next step to audit again."""
         from placementclient.insight.evidence import CHANGED
 
         if 'servers' in absent:
-            self.next_steps = (_NOT_LOOKED_FOR,)
+            self.explanation = (_NOT_LOOKED_FOR,)
         if any(CHANGED in result for result in results):
-            self.next_steps = (*self.next_steps, _RUN_AGAIN)
+            self.next_steps = (_RUN_AGAIN,)
 
     def _read_operator_facts(self) -> audit_lists.OperatorFacts:
         """Return what the operator tells about consumers and ratios, by options and files."""

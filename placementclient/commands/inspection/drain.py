@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -185,7 +186,7 @@ class PlanDrain(base.Lister):
         knowledge = replace(
             self._read_nova_facts(snapshot, assumption.placed), cells=self._read_cells(snapshot)
         )
-        cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, self.program)
+        cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, self._format_audit_command())
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.select_hosts(names, selection_options.make_selector(client, self.args))
@@ -208,8 +209,19 @@ class PlanDrain(base.Lister):
         if self.args.output:
             document = drains.make_answer_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{json_text(document)}\n')
-        self.ending, *self.next_steps = answer.messages
+        self.ending, *self.explanation = answer.messages
+        self.next_steps = answer.next_steps
         return drains.list_moves(cloud, answer)
+
+    def _format_audit_command(self) -> str:
+        """Return the command that audits the same cloud, with files where no Nova can be asked."""
+        from placementclient.nova import service
+
+        command, path = f'{self.program} resource provider audit', self.args.snapshot
+        if path is None and service.has_nova(self.client):
+            return command
+        snapshot = f' --snapshot {shlex.quote(path)}' if path else ''
+        return f'{command}{snapshot} --servers servers.json --migrations migrations.json'
 
     def _set_exit_status(self, verdict: DrainVerdict) -> None:
         """Set the exit status of a verdict; a yes is an error while a cell of Nova is down."""
@@ -344,7 +356,7 @@ class PlanDrain(base.Lister):
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         checked = host_failure.check_failures(cloud, hosts, number, self.args.solver_timeout)
-        self.ending, *self.next_steps = host_failures.describe_host_failures(
+        self.ending, *self.explanation = host_failures.describe_host_failures(
             cloud.snapshot, checked
         )
         self._set_exit_status(checked.verdict)

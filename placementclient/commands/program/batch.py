@@ -120,7 +120,7 @@ class RunBatch(base.PlacementCommand):
                 if status == ExitStatus.INTERRUPTED:
                     break
                 if not self.args.keep_going:
-                    self.next_steps = [f'Stopped at {line}: with --keep-going the batch goes on']
+                    self.explanation = [f'Stopped at {line}: with --keep-going the batch goes on']
                     break
         lines_failed = f', {len(failed)} failed: {listed(failed, 5)}' if failed else ''
         self.ending = f'{done} done{lines_failed}'

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import json
-import shlex
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +25,8 @@ from placementclient.commands.framework import (
 from placementclient.commands.framework.change_command import (
     NOTHING,
     PLAN_FILE,
+    get_journal_path,
+    make_reshape_command,
     refuse_applied_plan,
 )
 from placementclient.commands.framework.document_command import DocumentCommand, Text
@@ -165,8 +167,7 @@ class PlanReshape(base.ShowOne):
         if self.args.snapshot is None and (hosts := find_running_computes(self, plan.changes)):
             self.log.warning(f'{describe_running_computes(hosts)} before the plan is applied')
         if plan.changes:
-            shown = f'resource provider reshape show {shlex.quote(self.args.output)}'
-            self.next_steps = (f'Next: {self.program} {shown}',)
+            self.next_steps = (make_reshape_command('show', self.args.output),)
         fields = {'plan': self.args.output, **plans.count_plan_parts(plan)}
         return tuple(fields), tuple(fields.values())
 
@@ -207,6 +208,10 @@ class ShowReshape(DocumentCommand):
 
         plan = storage.read_plan(self.args.plan)
         plan = replace(plan, changes=plan.select_changes(self.args.tree))
+        if plan.changes and self.args.plan != '-':
+            is_applied = os.path.exists(get_journal_path(self.args.plan))
+            following = 'status' if is_applied else 'apply'
+            self.next_steps = (make_reshape_command(following, self.args.plan),)
         shown = plans.format_plan(plan, is_summary=self.args.summary)
         if plan.recipe and self.args.summary:
             return Text(plans.count_plan_parts(plan), shown)
@@ -248,6 +253,8 @@ class RehearseReshape(base.Lister):
             # The commands of a batch before this one have a database open.
             rehearse = functools.partial(_run_in_child_process, rehearse)
         self.exit_status, self.ending, output = rehearse()
+        if not self.exit_status:
+            self.next_steps = (make_reshape_command('apply', self.args.plan),)
         return output
 
 

@@ -253,8 +253,11 @@ def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = Fa
 
     command.exit_status, command.ending = outcome.exit_status, runs.summarize_run(outcome)
     begun = outcome.list_trees(State.DONE_IN_PART)
-    steps = runs.advise_completing(begun, command.args.plan, command.program, backward=backward)
-    command.next_steps = [*command.next_steps, *steps]
+    command.next_steps = [
+        *command.next_steps,
+        *runs.advise_completing(begun, command.args.plan, backward=backward),
+        *runs.list_steps_after(outcome, command.args.plan, backward=backward),
+    ]
     if outcome.stopped is not None and command.app.options.debug:
         command.log.error(str(outcome.stopped), exc_info=outcome.stopped)
     return runs.list_tree_results(outcome)
@@ -264,13 +267,9 @@ def suggest_planning_again(
     command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]
 ) -> None:
     """Set the next step: the command that plans trees again that were left alone."""
-    from placementclient.render import failures, runs
+    from placementclient.render import runs
 
     if left_alone:
         path = command.args.plan
-        command.next_steps = [
-            *runs.advise_planning(
-                plan, path, left_alone, find_free_plan_path(path), command.program
-            ),
-            *([f'If rows are undecided then, {failures.DECIDE}'] if plan.recipe else []),
-        ]
+        new_path = find_free_plan_path(path)
+        command.next_steps = list(runs.advise_planning(plan, path, left_alone, new_path))

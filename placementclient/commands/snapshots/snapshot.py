@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,12 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from placementclient.model.plans import Plan
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
+    from placementclient.producers.restore import Existing
 
 #: How many servers Nova is asked for at the same time.
 _WORKERS = 8
@@ -169,7 +171,7 @@ class RestoreSnapshot(ChangeCommand):
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
-        from placementclient.producers.restore import RestoreProducer
+        from placementclient.producers.restore import Existing, RestoreProducer
 
         snapshot = disk.read_snapshot(self.args.file)
         roots = snapshot.root_uuids(selection_options.select_trees(self, snapshot))
@@ -188,13 +190,32 @@ class RestoreSnapshot(ChangeCommand):
                 f'Not restored: the types of {counted(restoring.untyped, "consumer")}, which '
                 f'services from microversion {TYPED} on store, not {self.client.microversion}'
             )
-        output = self.plan_and_apply(restoring)
+        try:
+            output = self.plan_and_apply(restoring)
+        except Existing as existing:
+            existing.next_steps = self._list_steps(existing)
+            raise
         if restoring.is_undone and self.exit_status is errors.ExitStatus.ERROR:
             self.exit_status = errors.ExitStatus.PARTIAL
         return output
 
     def confirm_plan(self, plan: Plan) -> None:
         """Do not ask: the command only creates objects."""
+
+    def _list_steps(self, existing: Existing) -> Sequence[str]:
+        """Return the commands that restore in another way what exists already."""
+        prefix, path = 'placement resource provider', shlex.quote(self.args.file)
+        if not existing.is_altered:
+            return (f'{prefix} snapshot restore {path} --missing',)
+        trees = [name for name in existing.names if not name.startswith('consumer ')]
+        options = ''.join(f' --tree {shlex.quote(name)}' for name in trees)
+        return (
+            f'See what has changed: {prefix} snapshot diff {path} live',
+            'Write the saved providers to a file: '
+            f'{prefix} tree export --snapshot {path}{options} -o saved.yaml',
+            f'Bring their values back: {prefix} tree apply saved.yaml --dry-run',
+            f'Or restore only allocations: {prefix} snapshot restore {path} --allocations',
+        )
 
     def _read_servers(self, snapshot: Snapshot) -> Mapping[str, Server] | None:
         """Return the servers of ``--servers`` by UUID; None without the option.

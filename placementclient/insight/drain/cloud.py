@@ -18,7 +18,6 @@ from placementclient.insight.drain.departures import (
     Departure,
     MoveState,
     Obstacle,
-    format_audit_command,
 )
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import Knowledge, name_cell
@@ -51,7 +50,7 @@ class DrainCloud:
     """The hosts of a snapshot: the trees with a nova-compute, or all trees if there is none.
 
     :param keep_free: the percentage of each class to leave free on each host
-    :param program: the name of the program in the commands of this package
+    :param audit: the command that audits this cloud
     """
 
     def __init__(
@@ -59,11 +58,11 @@ class DrainCloud:
         snapshot: Snapshot,
         knowledge: Knowledge | None = None,
         keep_free: float = 0,
-        program: str = 'placement',
+        audit: str = 'placement resource provider audit',
     ) -> None:
         self.snapshot, self.topology = snapshot, Topology(snapshot)
         self.knowledge = knowledge or Knowledge()
-        self._keep_free, self._program = keep_free, program
+        self._keep_free, self._audit = keep_free, audit
         #: The requests of servers, by number; and the numbers.
         self.requests: list[Request] = []
         self._numbers: dict[Request, KindNumber] = {}
@@ -85,7 +84,7 @@ class DrainCloud:
 
     def with_snapshot(self, snapshot: Snapshot) -> DrainCloud:
         """Return a drain of another snapshot, with the same numbers of kinds."""
-        cloud = DrainCloud(snapshot, self.knowledge, self._keep_free, self._program)
+        cloud = DrainCloud(snapshot, self.knowledge, self._keep_free, self._audit)
         cloud.requests, cloud._numbers = self.requests, self._numbers
         return cloud
 
@@ -162,9 +161,8 @@ class DrainCloud:
                 if unlisted := self.snapshot.unlisted_usages(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
-                    obstacle = Obstacle(
-                        state.name, reason, format_audit_command(self._program, state.reference)
-                    )
+                    command = f'{self._audit} --subject {state.reference}'
+                    obstacle = Obstacle(state.name, reason, command)
                     unsettled.append(self._make_unsettled(obstacle, uuid))
         return occupants
 
@@ -208,13 +206,11 @@ class DrainCloud:
             return Obstacle(consumer.uuid, reason)
         migrations = self.knowledge.migrations or {}
         if migration := migrations.get(consumer.uuid):
-            return departures.find_migration_obstacle(consumer.uuid, migration, self._program)
+            return departures.find_migration_obstacle(consumer.uuid, migration, self._audit)
         if consumer.type not in (None, INSTANCE, MIGRATION):
             return Obstacle(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
         if reason := self._explain_leftover(consumer, roots):
-            return Obstacle(
-                consumer.uuid, reason, format_audit_command(self._program, consumer.uuid)
-            )
+            return Obstacle(consumer.uuid, reason, f'{self._audit} --subject {consumer.uuid}')
         return None
 
     def _explain_leftover(self, consumer: Consumer, roots: Collection[str]) -> str:

@@ -224,10 +224,11 @@ class Obstacle(NamedTuple):
     command: str = ''
 
 
-def find_migration_obstacle(
-    consumer_uuid: str, migration: ServerMigration, program: str
-) -> Obstacle:
-    """Return the reason why the consumer of a migration still has allocations on a host."""
+def find_migration_obstacle(consumer_uuid: str, migration: ServerMigration, audit: str) -> Obstacle:
+    """Return the reason why the consumer of a migration still has allocations on a host.
+
+    :param audit: the command that audits the cloud
+    """
     server = migration.server_uuid
     if migration.is_finished:
         reason = 'was resized or migrated to another host: confirm or revert that'
@@ -236,9 +237,4 @@ def find_migration_obstacle(
         reason = f'is being migrated ({migration.status})'
         return Obstacle(server, reason, f'openstack server migration list --server {server}')
     reason = f'left allocations here by a migration that is over ({migration.status})'
-    return Obstacle(server, reason, format_audit_command(program, consumer_uuid))
-
-
-def format_audit_command(program: str, subject: str) -> str:
-    """Return the command that audits one provider or consumer."""
-    return f'{program} resource provider audit --subject {subject}'
+    return Obstacle(server, reason, f'{audit} --subject {consumer_uuid}')

@@ -3,7 +3,13 @@
 
 import pytest
 
-from placementclient.basis.wording import first, listed, split_lines, strip_credentials
+from placementclient.basis.wording import (
+    first,
+    format_next_steps,
+    listed,
+    split_lines,
+    strip_credentials,
+)
 
 
 def test_long_lists_are_cut_with_the_number_of_the_rest():
@@ -12,6 +18,18 @@ def test_long_lists_are_cut_with_the_number_of_the_rest():
     assert first(['a', 'b', 'c'], 1) == 'a; and 2 more'
     assert listed('abc', 3) == 'a, b, c'
     assert listed(['a', 'b', 'c'], 2, 'others') == 'a, b and 1 other'
+
+
+@pytest.mark.parametrize(
+    ('steps', 'text'),
+    [
+        ([], ''),
+        (['placement a'], 'Next: placement a'),
+        (['placement a', 'Or: placement b'], 'Next:\n  1. placement a\n  2. Or: placement b'),
+    ],
+)
+def test_several_next_steps_are_a_numbered_list(steps, text):
+    assert format_next_steps(steps) == text
 
 
 @pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029'), ids=ascii)

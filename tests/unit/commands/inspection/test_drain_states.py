@@ -45,7 +45,7 @@ def test_the_command_is_one_that_nova_accepts(
     [row] = [row for row in json.loads(result.stdout) if row['server'] == 's2']
     assert (result.status, row['to'], row['command']) == (status, target, typed)
     assert bool(row['allocations']) == bool(target)
-    named = f': first {typed}\nRun the commands, then plan again\n' in result.stderr
+    named = f'  1. {typed}\n  2. Plan again, with the same command\n' in result.stderr
     assert named == (status == 5), result.stderr
     expected = 'cannot move' if status == 5 else 'cold' if state == 'stopped' else 'move'
     assert (row['state'], bool(row['reason'])) == (expected, status == 5)
@@ -73,23 +73,27 @@ def test_drain_names_consumers_that_no_plan_can_move_with_their_command(placemen
     path = save(tmp_path, 'nova.json', [server('s2', 2, 'shelved_offloaded')])
     result = placement(f'{PLAN.format(file=file)} compute1 -f value -c server --requests {path}')
     assert (result.status, result.stdout) == (5, 's1\ns2\n')
-    audit = 'first placement resource provider audit --subject'
+    audit = f'{AUDIT.format(file=file)} --subject'
     for sentence in (
-        f'compute1: s1 is no server that Nova knows: a migration, or a leaked allocation: {audit} '
-        's1\n',
-        f'compute1: s2 is on no host: a leaked allocation: {audit} s2\n',
-        'Run the commands, then plan again\n',
+        'compute1: s1 is no server that Nova knows: a migration, or a leaked allocation\n',
+        'compute1: s2 is on no host: a leaked allocation\n',
+        f'Next:\n  1. {audit} s1\n  2. {audit} s2\n  3. Plan again, with the same command\n',
     ):
         assert sentence in result.stderr
 
 
+#: The audit of a snapshot: without Nova, it needs lists.
+AUDIT = (
+    'placement resource provider audit --snapshot {file} --servers servers.json '
+    '--migrations migrations.json'
+)
 #: A migration of ``s9`` that holds compute1, by its status: what waits, and the command.
 MIGRATIONS = [
     ('finished', 'was resized or migrated to another host: confirm or revert that',
      'openstack server resize confirm s9'),
     ('running', 'is being migrated (running)', 'openstack server migration list --server s9'),
     ('error', 'left allocations here by a migration that is over (error)',
-     'placement resource provider audit --subject m1'),
+     f'{AUDIT} --subject m1'),
 ]  # fmt: skip
 
 
@@ -109,12 +113,14 @@ def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
     result = placement(f'{PLAN.format(file=file)} compute1 {mode} --requests {path} -f json')
 
     assert result.status == 5
+    command = typed.format(file=file)
     assert json.loads(result.stdout) == [
         {'wave': None, 'server': 's9', 'from': 'compute1', 'to': '',
          'allocations': {'compute2': {'VCPU': 1}}, 'state': 'cannot move', 'reason': reason,
-         'command': typed}
+         'command': command}
     ]  # fmt: skip
-    assert f'compute1: s9 {reason}: first {typed}\n' in result.stderr
+    assert f'compute1: s9 {reason}\n' in result.stderr
+    assert f'  1. {command}\n' in result.stderr
 
 
 def test_drain_lists_each_command_that_a_host_waits_for(placement, file, tmp_path):

@@ -24,14 +24,8 @@ def test_status_prints_the_next_steps_for_trees_left_alone(tmp_path, number):
     trees = [TreeResult(name, name, State.LEFT_ALONE, 'a server came') for name in names]
     command.args = Namespace(plan=str(tmp_path / 'plan.json'))
     suggest_planning_again(command, plan, trees)
-    again, decide = command.next_steps
+    [again] = command.next_steps
     assert again.count('--tree ') == number
-    assert decide == (
-        'If rows are undecided then, run the script of "placement resource provider reshape '
-        'collector" on the hosts and give its answers to "placement resource provider reshape '
-        'assignments"; or fill in the file of '
-        '--write-assignments'
-    )
 
 
 def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
@@ -41,7 +35,7 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     }
     trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
     plan = Plan((), recipe=RECIPE)
-    assert list(runs.advise_planning(plan, 'plan.json', trees, 'plan-2.json', 'placement')) == [
+    assert list(runs.advise_planning(plan, 'plan.json', trees, 'plan-2.json')) == [
         'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
         'name, or give another specification as --spec',
         'Plan again for the trees that were left alone: placement resource provider reshape plan '
@@ -67,3 +61,25 @@ def test_status_counts_the_trees_in_each_state(states, sentence):
     _, rows = runs.list_tree_results(run)
     undone = [row[1] in ('left alone', 'failed') for row in rows]
     assert undone == sorted(undone), 'those that failed come last'
+
+
+@pytest.mark.parametrize(
+    ('states', 'backward', 'steps'),
+    [
+        ([State.APPLIED, State.ALREADY_APPLIED], False, ['verify']),
+        (
+            [State.APPLIED, State.NOT_STARTED],
+            False,
+            ['verify', 'Go on with the other trees: apply'],
+        ),
+        ([State.ROLLED_BACK], True, []),
+        ([State.ROLLED_BACK, State.NOT_STARTED], True, ['Go on with the other trees: rollback']),
+        ([State.LEFT_ALONE, State.APPLIED], False, ['verify']),
+        ([State.LEFT_ALONE], False, []),
+    ],
+)
+def test_a_run_ends_with_the_command_that_comes_next(states, backward, steps):
+    outcome = Outcome([TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)])
+    listed = runs.list_steps_after(outcome, 'a plan.json', backward=backward)
+    short = [step.replace('placement resource provider reshape ', '') for step in listed]
+    assert short == [f"{step} 'a plan.json'" for step in steps]
