@@ -7,7 +7,7 @@ import fnmatch
 import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -23,10 +23,26 @@ ALL: Final = 'all'
 ROOT = '{root}'
 SOURCE = '{source}'
 PLACEHOLDER = re.compile(r'\{(\w*)\}')
-#: The UUID and the name of a provider.
-Named = tuple[str, str]
 #: The path to a value of a specification in its long form: ``('moves', 0, 'as')``.
 Keys = tuple[str | int, ...]
+
+
+class Identified(Protocol):
+    """A provider in any form, as far as its UUID and its name go."""
+
+    @property
+    def uuid(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+class ProviderIdentity(NamedTuple):
+    """The UUID and the name of a provider."""
+
+    uuid: str
+    name: str
+
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
@@ -202,16 +218,16 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
         return SpecNames(self)
 
 
-def fill_template(template: str, root: Named, source: Named | None = None) -> str:
+def fill_template(template: str, root: Identified, source: Identified | None = None) -> str:
     """Return the name or UUID that a template means in a tree.
 
     :param source: of the move that leads there; without it, ``{source}`` stays as it is
     """
     if template == ROOT:
-        return root[0]
+        return root.uuid
     if source is not None and template == SOURCE:
-        return source[0]
-    names = {ROOT: root[1], SOURCE: source[1] if source else SOURCE}
+        return source.uuid
+    names = {ROOT: root.name, SOURCE: source.name if source else SOURCE}
     return PLACEHOLDER.sub(lambda match: names.get(match[0], match[0]), template)
 
 
@@ -263,7 +279,7 @@ class SpecIndex:
                 for name in _list_readings(text):
                     self._entries_about.setdefault(name, []).append(index)
 
-    def find_scope(self, root: Named, names: Collection[str]) -> TreeScope:
+    def find_scope(self, root: Identified, names: Collection[str]) -> TreeScope:
         """Return the parts about one tree.
 
         :param names: names and UUIDs of all its providers
@@ -284,7 +300,7 @@ class SpecIndex:
             tuple(index - number for index in order if index >= number),
         )
 
-    def list_mentioned_names(self, root: Named, names: Collection[str]) -> set[str]:
+    def list_mentioned_names(self, root: Identified, names: Collection[str]) -> set[str]:
         """Return the names and UUIDs of targets and other entries in one tree."""
         moves, providers, additions = self.find_scope(root, names)
         templates = {self._spec.moves[index].target for index in moves}
@@ -292,9 +308,9 @@ class SpecIndex:
         for entry in (*entries, *(self._spec.additions[index] for index in additions)):
             templates.update(filter(None, (entry.name, entry.parent)))
         return {
-            fill_template(template, root, (name, name))
+            fill_template(template, root, ProviderIdentity(name, name))
             for template in templates
-            for name in (names if SOURCE in template else root[1:])
+            for name in (names if SOURCE in template else [root.name])
         }
 
 

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The assignment of trees that change together: the problem, the solution, and labelled rows."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from operator import itemgetter
+from typing import NamedTuple
 
 from placementclient.model.inventories import InventoryKey
 from placementclient.model.plans import Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner.diagnose import diagnose
+from placementclient.planner.diagnose import explain_impossible
 from placementclient.planner.infeasibility import Cause, Refused, UndecidedRow
-from placementclient.planner.layout.assignment import AssignmentProblem
-from placementclient.planner.layout.options import ConsumerItem
+from placementclient.planner.layout.assignment import AssignmentProblem, find_fixed_usage
+from placementclient.planner.layout.options import AllocatedAmount, ConsumerItem, TargetPart
 from placementclient.planner.layout.target_state import AllocationKey, TargetState
 from placementclient.planner.solve.search import (
     TIMEOUT,
@@ -23,7 +24,7 @@ from placementclient.planner.solve.search import (
 )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AssignmentResult:
     """The targets of all amounts that move.
 
@@ -32,8 +33,8 @@ class AssignmentResult:
     :param unproved: how many more rows may have several: the search for other targets was cut short
     """
 
-    rows: list[PlannedRow]
-    undecided: list[UndecidedRow]
+    rows: Sequence[PlannedRow]
+    undecided: Sequence[UndecidedRow]
     unproved: int = 0
 
 
@@ -50,23 +51,27 @@ def assign_targets(
     :param timeout: how long to search, in seconds
     :raises Refused: if there is no such assignment, or none is found in time
     """
-    problem = AssignmentProblem(snapshot, target_state, spec, assigned)
-    for refusals in (
-        _find_hidden_usage(snapshot, target_state),
+    _raise_causes(_find_hidden_usage(snapshot, target_state))
+    _raise_causes(
         chain(
-            _find_overfull_inventories(problem, target_state, spec),
+            _find_overfull_inventories(snapshot, target_state),
             _find_refused_additions(target_state),
-        ),
-    ):
-        if causes := [*refusals]:
-            raise Refused(causes)
-    problem.add_consumers()
+            _find_short_inventories(target_state),
+        )
+    )
+    problem = AssignmentProblem(snapshot, target_state, spec, assigned)
     result = search_placements(problem.bins, problem.items, timeout)
     if isinstance(result, Impossible):
-        raise Refused(*diagnose(target_state, problem, result))
+        raise explain_impossible(target_state, problem, result)
     if result is None:
         raise Refused([Cause('undetermined', target_state.name, unproved=0, seconds=timeout)])
     return label_rows(target_state, problem.consumer_items, result)
+
+
+def _raise_causes(causes: Iterator[Cause]) -> None:
+    """Raise :class:`Refused` if there are causes."""
+    if found := [*causes]:
+        raise Refused(found)
 
 
 def _find_hidden_usage(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
@@ -86,48 +91,49 @@ def _find_hidden_usage(snapshot: Snapshot, target_state: TargetState) -> Iterato
             )
 
 
-def _find_overfull_inventories(
-    problem: AssignmentProblem, target_state: TargetState, spec: Spec
-) -> Iterator[Cause]:
+def _find_overfull_inventories(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
     """Yield a cause for each changed inventory that is too small for the usage that stays on it."""
     for provider in target_state.providers.values():
-        before, after = provider.inventories_before, provider.inventories
-        for name, inventory in after.items():
-            if inventory == before.get(name):
+        for name, inventory in provider.inventories.items():
+            before = provider.inventories_before.get(name)
+            if inventory == before:
                 continue
-            used, room = (
-                problem.sum_fixed_usage(InventoryKey(provider.uuid, name)),
-                inventory.capacity,
-            )
-            was = before[name].capacity if name in before else 0
-            if used > room + max(0, used - was) or room < 0:
+            used = find_fixed_usage(snapshot, target_state, InventoryKey(provider.uuid, name))
+            # An inventory that is over its capacity may stay so far over it.
+            excess = max(0, used - (before.capacity if before else 0))
+            if used > inventory.capacity + excess or inventory.capacity < 0:
                 yield Cause(
                     'overfull',
                     target_state.name,
                     provider=provider.name,
-                    room=room,
+                    room=inventory.capacity,
                     resource_class=name,
                     used=used,
                 )
 
 
 def _find_refused_additions(target_state: TargetState) -> Iterator[Cause]:
-    """Yield a cause for each addition that the service would refuse for its amount."""
-    needs: dict[InventoryKey, int] = {}
+    """Yield a cause for each addition whose amount the units of its inventory do not allow."""
     for consumer_uuid, amounts in target_state.additions.items():
-        for key, amount in amounts.items():
-            needs[key] = needs.get(key, 0) + amount
-            provider = target_state.providers[key.provider_uuid]
-            inventory = provider.inventories[key.resource_class]
+        for (provider_uuid, name), amount in amounts.items():
+            provider = target_state.providers[provider_uuid]
+            inventory = provider.inventories[name]
             if not inventory.admits(amount):
                 yield Cause(
                     'bad-amount',
                     target_state.name,
                     consumer_uuid=consumer_uuid,
-                    resource_class=key.resource_class,
+                    resource_class=name,
                     amount=amount,
                     units=((provider.name, *inventory.units),),
                 )
+
+
+def _find_short_inventories(target_state: TargetState) -> Iterator[Cause]:
+    """Yield a cause for each inventory that is too small for its additions alone."""
+    needs = Counter[InventoryKey]()
+    for amounts in target_state.additions.values():
+        needs.update(amounts)
     for (provider_uuid, name), need in needs.items():
         provider = target_state.providers[provider_uuid]
         room = provider.inventories[name].capacity
@@ -143,6 +149,50 @@ def _find_refused_additions(target_state: TargetState) -> Iterator[Cause]:
             )
 
 
+class _DecidedAllocation(NamedTuple):
+    """An allocation that moves, and the decision about its item.
+
+    :param position: the index of the allocation in the item
+    """
+
+    item: ConsumerItem
+    decision: ItemDecision
+    position: int
+
+    @property
+    def allocation(self) -> AllocatedAmount:
+        return self.item.allocations[self.position]
+
+    @property
+    def possible_parts(self) -> dict[tuple[TargetPart, ...], None]:
+        """The targets of the allocation in each possible option of its item."""
+        options = (self.item.options[option] for option in self.decision.possible)
+        return dict.fromkeys(option[self.position] for option in options)
+
+    def label(self, target_state: TargetState) -> Label:
+        """Return the certainty of the row of the allocation."""
+        if self.allocation.row is not None:
+            return Label.MAPPED
+        return Label.INFERRED if self._has_choice(target_state) else Label.FORCED
+
+    def _has_choice(self, target_state: TargetState) -> bool:
+        """Return whether the allocation may go to several targets."""
+        if self.decision.forced:
+            return False
+        if len(self.item.allocations) == 1:
+            return True
+        # The options of an item may differ in its other allocations alone.
+        if self.decision.proved:
+            return len(self.possible_parts) > 1
+        # The search was cut short: every target may be possible.
+        return len(target_state.targets[self.allocation.key]) > 1
+
+    @property
+    def is_choice_proved(self) -> bool:
+        """Return whether several targets are known to be possible, not only not excluded."""
+        return self.decision.proved or len(self.possible_parts) > len(self.decision.placement)
+
+
 def label_rows(
     target_state: TargetState,
     consumer_items: Sequence[ConsumerItem],
@@ -152,77 +202,60 @@ def label_rows(
 
     :param decisions: one for each item
     """
-    ordered: list[tuple[tuple[int, str], PlannedRow]] = []
-    assignment = AssignmentResult([], [])
-    for item, decision in zip(consumer_items, decisions, strict=True):
-        for position, allocation in enumerate(item.allocations):
-            if allocation.row is not None:
-                ordered.append((allocation.order, allocation.row))
-                continue
-            label = Label.FORCED
-            if _has_choice(target_state, item, decision, position):
-                label = Label.INFERRED
-                open_row, is_certain = _make_undecided_row(target_state, item, decision, position)
-                if is_certain:
-                    assignment.undecided.append(open_row)
-                else:
-                    assignment.unproved += 1
-            for option, amount in decision.placement:
-                for target, part in item.options[option][position]:
-                    row = PlannedRow(
-                        item.consumer.uuid,
-                        allocation.resource_class,
-                        amount if item.divisible else part,
-                        allocation.source.name,
-                        target.provider,
-                        target.key.resource_class,
-                        label,
-                    )
-                    ordered.append((allocation.order, row))
-    ordered.sort(key=itemgetter(0))
-    assignment.rows += [row for _, row in ordered]
-    assignment.rows += _make_addition_rows(target_state)
-    return assignment
+    decided = [
+        _DecidedAllocation(item, decision, position)
+        for item, decision in zip(consumer_items, decisions, strict=True)
+        for position in range(len(item.allocations))
+    ]
+    labels = [allocation.label(target_state) for allocation in decided]
+    choices = [one for one, label in zip(decided, labels, strict=True) if label is Label.INFERRED]
+    proved = [choice for choice in choices if choice.is_choice_proved]
+    in_order = sorted(zip(decided, labels, strict=True), key=lambda pair: pair[0].allocation.order)
+    rows = [row for one, label in in_order for row in _make_rows(one, label)]
+    return AssignmentResult(
+        [*rows, *_make_addition_rows(target_state)],
+        [_make_undecided_row(target_state, choice) for choice in proved],
+        len(choices) - len(proved),
+    )
 
 
-def _has_choice(
-    target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
-) -> bool:
-    """Return whether one allocation of an item may go to several targets.
+def _make_rows(decided: _DecidedAllocation, label: Label) -> Iterator[PlannedRow]:
+    """Yield the rows of the plan for an allocation: that of the operator, or one for each part."""
+    item, decision, position = decided
+    allocation = decided.allocation
+    if allocation.row is not None:
+        yield allocation.row
+        return
+    for option, amount in decision.placement:
+        for target, part in item.options[option][position]:
+            yield PlannedRow(
+                item.consumer.uuid,
+                allocation.resource_class,
+                amount if item.divisible else part,
+                allocation.source.name,
+                target.provider,
+                target.key.resource_class,
+                label,
+            )
 
-    :param position: the index of the allocation in the item
-    """
-    if decision.forced or len(item.allocations) == 1:
-        return not decision.forced
-    if not decision.proved:
-        return len(target_state.targets[item.allocations[position].key]) > 1
-    return len({item.options[option][position] for option in decision.possible}) > 1
 
-
-def _make_undecided_row(
-    target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
-) -> tuple[UndecidedRow, bool]:
-    """Return the row of an allocation with its possible targets, and whether several are certain.
-
-    :param position: the index of the allocation in the item
-    """
-    parts = dict.fromkeys(item.options[option][position] for option in decision.possible)
-    targets = dict.fromkeys(target for target, _ in chain(*parts))
+def _make_undecided_row(target_state: TargetState, decided: _DecidedAllocation) -> UndecidedRow:
+    """Return the row of an allocation with its possible targets."""
+    allocation = decided.allocation
+    targets = dict.fromkeys(target for target, _ in chain(*decided.possible_parts))
     choices = tuple(dict.fromkeys(target.provider for target in targets))
-    allocation = item.allocations[position]
     names = [target.provider for target in target_state.targets[allocation.key]]
-    has_names = any(names.count(name) > 1 for name in choices)
-    classes = dict.fromkeys(target.key.resource_class for target in targets) if has_names else ()
-    row = UndecidedRow(
+    has_classes = any(names.count(name) > 1 for name in choices)
+    classes = dict.fromkeys(target.key.resource_class for target in targets) if has_classes else ()
+    return UndecidedRow(
         target_state.find_tree_name(allocation.source),
-        item.consumer.uuid,
+        decided.item.consumer.uuid,
         allocation.resource_class,
         allocation.amount,
         allocation.source.name,
         choices,
         tuple(classes),
     )
-    return row, decision.proved or len(parts) > len(decision.placement)
 
 
 def _make_addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from placementclient.model.inventories import InventoryKey
-from placementclient.planner.infeasibility import ROOM, Cause
+from placementclient.planner.infeasibility import ROOM, Cause, Refused
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.options import ConsumerItem
 from placementclient.planner.layout.target_state import TargetState
@@ -14,23 +14,21 @@ from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import Impossible
 
 
-def diagnose(
+def explain_impossible(
     target_state: TargetState, problem: AssignmentProblem, impossible: Impossible
-) -> tuple[list[Cause], list[Cause]]:
-    """Return the causes for which a problem has no solution, and the room of each inventory.
+) -> Refused:
+    """Return the causes for which a problem has no solution, with the room of each inventory.
 
     All causes are of one kind, the simplest that applies.
     """
     diagnosis = _Diagnosis(target_state, problem)
-    slack = list(diagnosis.list_slack(impossible.free))
-    for reason in (
-        diagnosis.find_refused_amounts,
-        diagnosis.find_overfilled_targets,
-        diagnosis.find_scarce_classes,
-    ):
-        if causes := list(reason()):
-            return causes, slack
-    return [diagnosis.explain_packing(impossible)], slack
+    causes = (
+        [*diagnosis.find_refused_amounts()]
+        or [*diagnosis.find_overfilled_targets()]
+        or [*diagnosis.find_scarce_classes()]
+        or [diagnosis.explain_packing(impossible)]
+    )
+    return Refused(causes, [*diagnosis.list_slack(impossible.free)])
 
 
 class _Diagnosis:
@@ -133,7 +131,7 @@ class _Diagnosis:
 
     def explain_packing(self, impossible: Impossible) -> Cause:
         """Return a cause that names the fewest items that do not fit, by the scarcest class."""
-        (indexes, minimal), free = impossible.core(), impossible.free
+        (indexes, minimal), free = impossible.find_core(), impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._find_competitors(indexes[0])
             free = [bin_.free for bin_ in self._bins]

@@ -32,7 +32,7 @@ from placementclient.planner.infeasibility import (
     UndecidedRow,
 )
 from placementclient.planner.joined_trees import find_shared_parts
-from placementclient.planner.layout.assigned import AssignedRows
+from placementclient.planner.layout.assigned import AssignmentMatcher
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import AllocationKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
@@ -121,7 +121,7 @@ class _Planner:
         self.snapshot, self.spec = snapshot, spec
         #: the names of the trees in which plans make providers, by the names of these
         self._created: dict[str, str] = {}
-        self._assignments = AssignedRows(spec, rows)
+        self._assignments = AssignmentMatcher(spec, rows)
         self._solver_timeout, self._migrations = solver_timeout, migrations
         self.changes: list[Change] = []
         self.left: list[UnplannedTree] = []

@@ -15,7 +15,7 @@ from placementclient.planner.assign import assign_targets
 from placementclient.planner.composition import compose_change
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Cause, Refused
-from placementclient.planner.layout.assigned import AssignedRows, find_allocated, group_rows
+from placementclient.planner.layout.assigned import AssignmentMatcher
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import AllocationKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
@@ -41,7 +41,7 @@ def replan_tree(live: Snapshot, plan: Plan, change: Change) -> Change:
         _check_new_children(live, change)
         planned = {provider.name for provider in change.providers}
         target_state = build_target_state(live, recipe.spec, roots, planned)
-        rows = AssignedRows(recipe.spec, recipe.assignments)
+        rows = AssignmentMatcher(recipe.spec, recipe.assignments)
         assigned = rows.match_tree(live, target_state)
         if rows.unexplained:
             raise Undecided([*rows.unexplained.values()])
@@ -114,9 +114,9 @@ def _retain_rows(
     :raises Refused: if a target of such a row is no target any more
     """
     retained: dict[AllocationKey, list[PlannedRow]] = {}
-    for key, rows in group_rows(change).items():
+    for key, rows in _group_rows(change).items():
         targets = target_state.index_targets(key.inventory)
-        if find_allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
+        if _find_allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
             continue
         for row in rows:
             if (row.to_provider, row.to_resource_class) not in targets:
@@ -124,6 +124,23 @@ def _retain_rows(
                 raise Refused([Cause('bad-row', target_state.name, reason=reason)])
         retained[key] = rows
     return retained
+
+
+def _group_rows(change: Change) -> dict[AllocationKey, list[PlannedRow]]:
+    """Return the rows of a change by the allocation that they move, without those of additions."""
+    uuids = {provider.name: provider.uuid for provider in change.providers}
+    rows: dict[AllocationKey, list[PlannedRow]] = {}
+    for row in change.reasons:
+        if row.from_provider is not None:
+            key = AllocationKey(row.consumer_uuid, uuids[row.from_provider], row.resource_class)
+            rows.setdefault(key, []).append(row)
+    return rows
+
+
+def _find_allocated(snapshot: Snapshot, key: AllocationKey) -> int:
+    """Return the amount of an allocation in a snapshot, in units of the class; 0 without one."""
+    consumer = snapshot.consumers.get(key.consumer_uuid)
+    return consumer.amount(*key.inventory) if consumer else 0
 
 
 def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:

@@ -94,7 +94,7 @@ def _find_named_roots(spec: Spec, chosen: Iterable[str], listing: Snapshot) -> l
     mentioned: set[str] = set()
     for root_uuid in chosen:
         names = [name for state in listing.tree(root_uuid) for name in (state.name, state.uuid)]
-        root = root_uuid, listing.providers[root_uuid].name
+        root = listing.providers[root_uuid]
         mentioned |= spec.index.list_mentioned_names(root, names)
     roots = {state.provider.root_uuid for state in map(listing.find, mentioned) if state}
     return sorted(roots.difference(chosen))

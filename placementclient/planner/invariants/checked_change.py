@@ -11,8 +11,9 @@ from placementclient.model.plans import Change, ProviderChange
 from placementclient.model.providers import normalize_uuid
 from placementclient.model.specifications import (
     SOURCE,
+    Identified,
     Move,
-    Named,
+    ProviderIdentity,
     ProviderSpec,
     Spec,
     fill_template,
@@ -31,87 +32,102 @@ class SourcedMove(NamedTuple):
 
 
 class CheckedChange:
-    """The change of trees to check, with the parts of the specification about these trees."""
+    """The change of trees to check, with the parts of the specification about these trees.
+
+    :ivar moves: the moves of the specification in these trees
+    """
 
     def __init__(self, change: Change, spec: Spec) -> None:
         self.change, self.spec = change, spec
         self.names = spec.names
         self.by_name = {provider.name: provider for provider in change.providers}
         self.by_uuid = {provider.uuid: provider for provider in change.providers}
-        #: the moves of the specification in these trees
         self.moves: list[SourcedMove] = []
-        self._entries: dict[str, list[ProviderSpec]] = {}
-        members: dict[str, list[ProviderChange]] = {uuid: [] for uuid in change.roots}
-        others: list[ProviderChange] = []
+        #: by UUID of a provider
+        self._entries = defaultdict[str, list[ProviderSpec]](list)
+        members = defaultdict[str, list[ProviderChange]](list)
         for provider in change.providers:
-            members.get(provider.root_provider_uuid, others).append(provider)
-        for root in change.roots.items():
-            self._add_tree(root, members[root[0]], others)
+            members[provider.root_provider_uuid].append(provider)
+        # Providers that share with the trees of the change are in no tree of it.
+        sharing = [
+            provider
+            for provider in change.providers
+            if provider.root_provider_uuid not in change.roots
+        ]
+        for uuid, name in change.roots.items():
+            self._add_tree(ProviderIdentity(uuid, name), members[uuid], sharing)
+
+    def find_entries(self, provider: ProviderChange) -> Sequence[ProviderSpec]:
+        """Return the entries of the specification about a provider."""
+        return self._entries.get(provider.uuid, ())
+
+    def find_provider(self, name_or_uuid: str) -> ProviderChange | None:
+        """Return the provider of the change with this UUID, or else with this name."""
+        return self.by_uuid.get(normalize_uuid(name_or_uuid)) or self.by_name.get(name_or_uuid)
 
     def _add_tree(
-        self, root: Named, members: Sequence[ProviderChange], others: Sequence[ProviderChange]
+        self,
+        root: Identified,
+        members: Sequence[ProviderChange],
+        sharing: Sequence[ProviderChange],
     ) -> None:
         """Add the moves and the entries of the specification about one tree.
 
-        :param root: its UUID and its name
-        :param members: the providers of the tree
-        :param others: the changed providers outside of all trees of the change
+        :param members: the changed providers of the tree
+        :param sharing: the changed providers outside of all trees of the change
         """
         spec = self.spec
-        names = {name for change in (*members, *others) for name in (change.name, change.uuid)}
-        scope = spec.index.find_scope(root, names.union(root))
+        providers = (*members, *sharing)
+        names = {name for provider in providers for name in (provider.name, provider.uuid)}
+        scope = spec.index.find_scope(root, names | {root.uuid, root.name})
         moves = [
-            SourcedMove(move, source, fill_template(move.target, root, (source.uuid, source.name)))
+            SourcedMove(move, source, fill_template(move.target, root, source))
             for move in (spec.moves[index] for index in scope.moves)
             for source in self._find_sources(move, root, members)
         ]
         self.moves += moves
         for entry in (spec.providers[index] for index in scope.providers):
-            for uuid in {
-                change.uuid for change in self._find_providers(entry.name, root, moves) if change
-            }:
-                self._entries.setdefault(uuid, []).append(entry)
+            for uuid in self._find_described_providers(entry.name, root, moves):
+                self._entries[uuid].append(entry)
         for addition in (spec.additions[index] for index in scope.additions):
-            change = self.find_provider(fill_template(addition.name, root))
+            provider = self.find_provider(fill_template(addition.name, root))
             # A sharing provider gets its additions in its own tree.
-            if change is not None and change.root_provider_uuid == root[0]:
-                self._entries.setdefault(change.uuid, []).append(addition)
-
-    def find_entries(self, change: ProviderChange) -> Sequence[ProviderSpec]:
-        """Return the entries of the specification about a provider."""
-        return self._entries.get(change.uuid, ())
-
-    def find_provider(self, name_or_uuid: str) -> ProviderChange | None:
-        """Return the provider of the plan with this UUID, or else with this name."""
-        return self.by_uuid.get(normalize_uuid(name_or_uuid)) or self.by_name.get(name_or_uuid)
+            if provider is not None and provider.root_provider_uuid == root.uuid:
+                self._entries[provider.uuid].append(addition)
 
     def _find_sources(
-        self, move: Move, root: Named, members: Iterable[ProviderChange]
+        self, move: Move, root: Identified, members: Iterable[ProviderChange]
     ) -> Iterator[ProviderChange]:
-        """Yield the providers of a tree that are sources of a move."""
+        """Yield the providers of a tree that are sources of a move.
+
+        A pattern that is the name of a provider means this provider alone.
+        """
         name = fill_template(move.source, root)
         exact = self.find_provider(name)
-        for change in members:
+        for provider in members:
             if exact is not None or not patterns.is_pattern(name):
-                is_source = change is exact and not change.is_created
+                is_source = provider is exact and not provider.is_created
             else:
-                is_source = fnmatch.fnmatchcase(change.name, name) and not (
-                    move.resources.keys().isdisjoint(change.content_before.inventories)
+                is_source = fnmatch.fnmatchcase(provider.name, name) and not (
+                    move.resources.keys().isdisjoint(provider.content_before.inventories)
                 )
             if is_source:
-                yield change
+                yield provider
 
-    def _find_providers(
-        self, template: str, root: Named, moves: Iterable[SourcedMove]
-    ) -> Iterator[ProviderChange | None]:
-        """Yield the providers that a name with placeholders stands for.
+    def _find_described_providers(
+        self, template: str, root: Identified, moves: Iterable[SourcedMove]
+    ) -> set[str]:
+        """Return the UUIDs of the providers that the name of an entry stands for.
 
-        With the name of a source in it, only targets of that source's moves count.
+        With ``{source}`` in the name, these are the targets of the source's moves with this name.
         """
         if SOURCE not in template:
-            yield self.find_provider(fill_template(template, root))
-            return
-        for move, source, target in moves:
-            change = self.find_provider(fill_template(template, root, (source.uuid, source.name)))
-            if move.moves_anything and change is self.find_provider(target):
-                yield change
+            provider = self.find_provider(fill_template(template, root))
+            return set() if provider is None else {provider.uuid}
+        return {
+            target.uuid
+            for move, source, target_name in moves
+            if move.moves_anything
+            and (target := self.find_provider(target_name)) is not None
+            and target is self.find_provider(fill_template(template, root, source))
+        }

@@ -11,29 +11,35 @@ from placementclient.basis.wording import suggestion
 from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import InventoryKey
 from placementclient.model.patterns import MAX_HINTS, find_similar_uuids
-from placementclient.model.plans import Change, Label, PlannedRow
+from placementclient.model.plans import Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.infeasibility import UndecidedRow
 from placementclient.planner.layout.target_state import AllocationKey, Target, TargetState
 
 
-@dataclass(slots=True)
-class _AssignedRow:
+@dataclass(frozen=True, slots=True)
+class _OperatorRow:
     """A row of the operator's assignments.
 
     :param move: the index of the move in the specification that has the row; ``None``: a file does
-    :param is_used: whether a tree has an allocation that it is about
     """
 
     row: AssignmentRow
     move: int | None = None
-    is_used: bool = False
 
 
-class AssignedRows:
-    """The rows of the operator's assignments, matched with the allocations of each tree.
+class AssignmentMatcher:
+    """The operator's assignments, matched with the allocations of each tree.
+
+    Match every tree that is planned (:meth:`match_tree`); after that, :meth:`find_unused_rows`
+    knows which rows were about none of them. An example: server ``a`` has 4 VGPU on ``host``, of
+    which 2 move to ``gpu0`` and 2 to ``gpu1``. The rows ``a,VGPU,2,gpu0`` and ``a,VGPU,2,gpu1``
+    match this allocation, and become two rows of the plan. ``a,VGPU,2,gpu0`` alone does not add up.
+    ``a,VGPU,,gpu9`` matches nothing, and is unused: the message names ``gpu0``, a target that the
+    allocation has. ``b,VGPU,,gpu0`` is unused, too, if ``b`` has no VGPU there.
 
     :ivar unexplained: of the matched trees, the allocations that rows call unexplained
     """
@@ -42,24 +48,25 @@ class AssignedRows:
         self._is_split = spec.split
         path = spec.document.path
         in_moves = (
-            _AssignedRow(AssignmentRow(consumer, name, amount, move.target, None, path), index)
+            _OperatorRow(AssignmentRow(consumer, name, amount, move.target, None, path), index)
             for index, move in enumerate(spec.moves)
             for consumer, amounts in move.consumers.items()
             for name, amount in amounts.items()
         )
-        in_file = (_AssignedRow(row) for row in rows if not row.is_unexplained)
+        in_file = (_OperatorRow(row) for row in rows if not row.is_unexplained)
         self._rows = [*in_moves, *in_file]
+        #: the rows that are about an allocation of a matched tree
+        self._used: set[_OperatorRow] = set()
         #: by consumer and class
-        self._by_class: dict[tuple[str, str], list[_AssignedRow]] = {}
-        for assigned in self._rows:
-            key = assigned.row.consumer_uuid, assigned.row.resource_class
-            self._by_class.setdefault(key, []).append(assigned)
+        self._by_class: dict[tuple[str, str], list[_OperatorRow]] = {}
+        for operator_row in self._rows:
+            row_key = operator_row.row.consumer_uuid, operator_row.row.resource_class
+            self._by_class.setdefault(row_key, []).append(operator_row)
         #: the consumers and classes that rows call unexplained
         self._open = {(r.consumer_uuid, r.resource_class) for r in rows if r.is_unexplained}
         self.unexplained: dict[AllocationKey, UndecidedRow] = {}
-        #: by class and consumer on a source of a tree: the targets. The consumers of a tree share
-        #: one set, as there may be hundreds of thousands
-        self._seen: dict[str, dict[str, frozenset[str]]] = {}
+        #: the names of the targets of each inventory that moves in a matched tree
+        self._target_names: dict[InventoryKey, frozenset[str]] = {}
 
     def match_tree(
         self, snapshot: Snapshot, target_state: TargetState
@@ -70,15 +77,13 @@ class AssignedRows:
         """
         result: dict[AllocationKey, list[PlannedRow]] = {}
         faults = Faults()
-        for (source, name), targets in target_state.targets.items():
-            providers = frozenset(target.provider for target in targets)
-            seen = self._seen.setdefault(name, {})
+        for inventory, targets in target_state.targets.items():
+            self._target_names[inventory] = frozenset(target.provider for target in targets)
+            source, name = inventory
             for consumer in snapshot.consumers_on(source):
                 amount = consumer.amount(source, name)
                 if not amount:
                     continue
-                others = seen.get(consumer.uuid)
-                seen[consumer.uuid] = providers if others is None else others | providers
                 key = AllocationKey(consumer.uuid, source, name)
                 with faults.collect():
                     if pairs := self._match_rows(snapshot, target_state, key):
@@ -92,39 +97,49 @@ class AssignedRows:
     def find_unused_rows(
         self, snapshot: Snapshot, *, partial: bool, left_out: Sequence[str] = ()
     ) -> Iterator[errors.BadFile]:
-        """Yield an error for each row that was used in no tree.
+        """Yield an error for each row that was used in none of the matched trees.
 
-        :param partial: whether only some of the trees that the specification selects are planned,
+        :param partial: whether only some of the trees that the specification selects were matched,
             so that rows may be about others
         :param left_out: UUIDs of the roots of trees that could not be planned, so that rows may be
             theirs
         """
         consumers = snapshot.consumers
-        unused = [assigned.row for assigned in self._rows if not assigned.is_used]
+        unused = [operator_row.row for operator_row in self._rows if operator_row not in self._used]
         if not partial:
             yield from _report_unknown_consumers(unused, consumers)
         for row in unused:
             consumer = consumers.get(row.consumer_uuid)
-            targets = self._seen.get(row.resource_class, {}).get(row.consumer_uuid)
-            if targets:
-                yield row.error(_describe_wrong_target(row, targets))
-            elif consumer and not partial and not _is_in_trees(snapshot, consumer, left_out):
-                moved = [name for name, seen in self._seen.items() if consumer.uuid in seen]
-                hint = suggestion(row.resource_class, moved) or (
+            if consumer is None:
+                continue
+            targets = self._find_target_names(consumer)
+            if row.resource_class in targets:
+                yield row.error(_describe_wrong_target(row, targets[row.resource_class]))
+            elif not partial and not _is_in_trees(snapshot, consumer, left_out):
+                hint = suggestion(row.resource_class, targets) or (
                     '; if that has moved already, plan the other trees with --tree'
                 )
                 reason = f'{row.consumer_uuid} holds no {row.resource_class} on a source'
                 yield row.error(f'{reason}{hint}')
 
+    def _find_target_names(self, consumer: Consumer) -> dict[str, frozenset[str]]:
+        """Return the names of the targets of a consumer's allocations, by class."""
+        names: dict[str, frozenset[str]] = {}
+        for provider_uuid, resources in consumer.allocations.items():
+            for name in resources:
+                if targets := self._target_names.get(InventoryKey(provider_uuid, name)):
+                    names[name] = names.get(name, frozenset()) | targets
+        return names
+
     def _match_rows(
         self, snapshot: Snapshot, target_state: TargetState, key: AllocationKey
     ) -> list[tuple[AssignmentRow, Target]]:
-        """Return the rows about an allocation, each with its target."""
+        """Return the rows about an allocation, each with its target; they are used from now on."""
         matches: list[tuple[AssignmentRow, Sequence[Target]]] = []
-        for assigned in self._by_class.get((key.consumer_uuid, key.resource_class), ()):
-            if targets := _find_targets(assigned, snapshot, target_state, key):
-                assigned.is_used = True
-                matches.append((assigned.row, targets))
+        for operator_row in self._by_class.get((key.consumer_uuid, key.resource_class), ()):
+            if targets := _find_targets(operator_row, snapshot, target_state, key):
+                self._used.add(operator_row)
+                matches.append((operator_row.row, targets))
         return [(row, _choose_target(row, targets)) for row, targets in matches]
 
     def _plan_rows(
@@ -168,17 +183,17 @@ class AssignedRows:
 
 
 def _find_targets(
-    assigned: _AssignedRow, snapshot: Snapshot, target_state: TargetState, key: AllocationKey
+    operator_row: _OperatorRow, snapshot: Snapshot, target_state: TargetState, key: AllocationKey
 ) -> Sequence[Target]:
     """Return the targets of an allocation that a row may name."""
-    row, targets = assigned.row, target_state.targets[key.inventory]
-    if assigned.move is None:
+    row, targets = operator_row.row, target_state.targets[key.inventory]
+    if operator_row.move is None:
         state = snapshot.find(row.to_provider)  # an exact UUID wins over a name
         return _select_targets(row, state.name if state else row.to_provider, targets)
     destinations = {
         flow.destination
         for flow in target_state.flows
-        if flow.move == assigned.move and flow.origin == key.inventory
+        if flow.move == operator_row.move and flow.origin == key.inventory
     }
     return [target for target in targets if target.key in destinations]
 
@@ -252,20 +267,3 @@ def _is_in_trees(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -
     """
     states = map(snapshot.providers.get, consumer.allocations)
     return any(state.provider.root_uuid in roots for state in states if state is not None)
-
-
-def group_rows(change: Change) -> dict[AllocationKey, list[PlannedRow]]:
-    """Return the rows of a change by the allocation that they move, without those of additions."""
-    uuids = {provider.name: provider.uuid for provider in change.providers}
-    rows: dict[AllocationKey, list[PlannedRow]] = {}
-    for row in change.reasons:
-        if row.from_provider is not None:
-            key = AllocationKey(row.consumer_uuid, uuids[row.from_provider], row.resource_class)
-            rows.setdefault(key, []).append(row)
-    return rows
-
-
-def find_allocated(snapshot: Snapshot, key: AllocationKey) -> int:
-    """Return the amount of an allocation in a snapshot, in units of the class; 0 without one."""
-    consumer = snapshot.consumers.get(key.consumer_uuid)
-    return consumer.amount(*key.inventory) if consumer else 0

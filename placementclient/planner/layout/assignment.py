@@ -33,11 +33,19 @@ from placementclient.planner.solve.problem import Bin, Demand, Item
 ENOUGH = 2**53
 
 
+def find_fixed_usage(snapshot: Snapshot, target_state: TargetState, key: InventoryKey) -> int:
+    """Return the usage of an inventory that no item can move, in units of the class."""
+    state = snapshot.providers.get(key.provider_uuid)
+    # Each consumer of an inventory that moves has an item.
+    return 0 if state is None or key in target_state.targets else state.used(key.resource_class)
+
+
 class AssignmentProblem:
     """The allocations of trees that change together as items, and their inventories as bins.
 
     :ivar consumer_items: for each item its consumer and its allocations
     :ivar keys: for each bin its inventory
+    :raises Refused: if a consumer has no target, or too many options
     """
 
     def __init__(
@@ -60,12 +68,10 @@ class AssignmentProblem:
         self._open: dict[tuple[str, tuple[tuple[str, int], ...]], tuple[ConsumerOption, ...]] = {}
         #: by source, classes and all allocations, the items of consumers of one provider
         self._alike: dict[object, tuple[ConsumerItem, Item]] = {}
+        self._add_consumers()
 
-    def add_consumers(self) -> None:
-        """Make items of all allocations that may move.
-
-        :raises Refused: if a consumer has no target, or too many options
-        """
+    def _add_consumers(self) -> None:
+        """Make items of all allocations that may move."""
         local: dict[str, list[ConsumerItem]] = {}
         for number, (source, names) in enumerate(self._group_classes()):
             provider = self._target_state.providers[source]
@@ -81,14 +87,6 @@ class AssignmentProblem:
         self.consumer_items = [consumer_item for consumer_item, _ in pairs]
         self.items = [item for _, item in pairs]
 
-    def sum_fixed_usage(self, key: InventoryKey) -> int:
-        """Return the usage of an inventory that no item can move, in units of the class."""
-        state = self._snapshot.providers.get(key.provider_uuid)
-        if state is None:
-            return 0
-        # Each consumer of an inventory that moves has an item.
-        return 0 if key in self._target_state.targets else state.used(key.resource_class)
-
     def number_bin(self, key: InventoryKey) -> int:
         """Return the index of the bin of an inventory; add the bin if it is new."""
         number = self._numbers.get(key)
@@ -97,7 +95,11 @@ class AssignmentProblem:
             self.keys.append(key)
             provider = self._target_state.providers[key.provider_uuid]
             inventory = provider.inventories[key.resource_class]
-            free = inventory.capacity - self.sum_fixed_usage(key) + self._find_tolerated_excess(key)
+            free = (
+                inventory.capacity
+                - find_fixed_usage(self._snapshot, self._target_state, key)
+                + self._find_tolerated_excess(key)
+            )
             # With a ratio, the capacity may exceed the solver's integers.
             self.bins.append(Bin(min(free, ENOUGH), inventory.units))
         return number

@@ -44,7 +44,7 @@ class TargetProviders:
         self._applied: dict[str, SpecEntry] = {}
         self._pending: set[str] = set()
         names = {name for state in self._members.values() for name in (state.name, state.uuid)}
-        scope = spec.index.find_scope((root.uuid, root.name), names)
+        scope = spec.index.find_scope(root, names)
         #: the indexes of the moves that may be about this tree
         self.moves = scope.moves
         #: the entries about this tree by the UUID of an existing provider, else by the name
@@ -133,8 +133,7 @@ class TargetProviders:
 
     def fill_name(self, template: str, source: ProviderState | None = None) -> str:
         """Return a name or UUID with its placeholders replaced by the root and the source."""
-        root = self._root.uuid, self._root.name
-        return fill_template(template, root, (source.uuid, source.name) if source else None)
+        return fill_template(template, self._root, source)
 
     def find_sources(self, move: Move) -> Iterator[ProviderState]:
         """Yield the providers of this tree that are sources of a move."""

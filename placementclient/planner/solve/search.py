@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact search: infeasible problems, forced rows, and open rows.
+"""The search for a place for every item, and for what else is possible.
 
-What has one possible option is placed first. What is left falls into parts that have nothing in
-common; of each, :mod:`.heuristics` decides what people meet every day (room to spare, items and
-places that are alike, more items of one size than there is room for). Whatever it cannot prove goes
-to :mod:`.exact`, which may run out of time.
+Items with one possible option are placed first. The other items fall into components without a
+common bin. :mod:`.heuristics` decides a component if there is room to spare, if items and bins are
+alike, or if there are more items of one size than room for them. :mod:`.exact` decides the other
+components, if time allows.
 """
 
 import enum
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placementclient.model.connected import group_connected
 from placementclient.optimize.cpsat import Budget
@@ -57,32 +58,42 @@ class ItemDecision:
     proved: bool = True
 
 
+class Component(NamedTuple):
+    """Open items that share bins with no other open item, as a problem of their own.
+
+    Bins and options have numbers of their own in it, so that components of the same shape are equal
+    problems.
+
+    :param members: of each group of the problem, the indexes of the items
+    """
+
+    problem: NumberedProblem
+    members: Sequence[Sequence[int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Impossible:
     """There is no solution.
 
-    :param items: indexes of items that alone are impossible
-    :param free: the free amount of each bin
-    :param problem: where it may be that not all of ``items`` are needed for that: they, as groups
-    :param members: of each of its groups, the indexes
+    :param reason: the index of an item without a possible option; or items that have no solution
+        together
+    :param free: the free amount of each bin, without the amounts of the forced items
     """
 
-    items: Sequence[int]
+    reason: int | Component
     free: Sequence[int]
-    problem: NumberedProblem | None = None
-    members: Sequence[Sequence[int]] = ()
 
-    def core(self) -> tuple[Sequence[int], bool]:
-        """Return items that are infeasible by themselves, and whether the set is minimal."""
-        if self.problem is None:
-            return self.items, True
-        core, minimal = _find_core(self.problem)
+    def find_core(self) -> tuple[Sequence[int], bool]:
+        """Return items that have no solution together, and whether any fewer of them have one."""
+        if isinstance(self.reason, int):
+            return (self.reason,), True
+        core, is_minimal = _find_core(self.reason.problem)
         items = [
             index
-            for group, indexes in zip(core.groups, self.members, strict=True)
+            for group, indexes in zip(core.groups, self.reason.members, strict=True)
             for index in indexes[: group.count]
         ]
-        return sorted(items), minimal
+        return sorted(items), is_minimal
 
 
 def search_placements(
@@ -97,46 +108,55 @@ def search_placements(
     :return: what is known of each item, or why there is no solution; ``None``: it was not found
         out in time whether there is one
     """
-    return _Search(bins, items, timeout).run()
+    search = _Search(bins, items)
+    stuck = search.place_forced_items()
+    if stuck is not None:
+        return Impossible(stuck, search.free)
+    components = [search.make_component(indexes) for indexes in search.split_open_items()]
+    is_determined = True
+    for component in components:
+        decision = decide_problem(component.problem, timeout / len(components))
+        if decision is SearchVerdict.IMPOSSIBLE:
+            return Impossible(component, search.free)
+        if isinstance(decision, Decision):
+            search.record_decision(decision, component.members)
+        else:
+            is_determined = False
+    return search.list_decisions() if is_determined else None
 
 
 class _Search:
-    """Decides items in turn, and asks the solver for those that arithmetic leaves open."""
+    """The state of a search: the items that are decided, and what the others may still do.
 
-    def __init__(self, bins: Sequence[Bin], items: Sequence[Item], timeout: float) -> None:
-        self._bins, self._timeout = bins, timeout
-        self._free = [bin_.free for bin_ in bins]
-        self._items = items
-        #: of each item that is not placed: the options that are left, as indexes of its own options
-        self._options = {index: list(range(len(item.options))) for index, item in enumerate(items)}
+    An example: item 0 may go to bin 0 or 1, item 1 to bin 0 alone, and each bin has room for one.
+    Item 1 is forced and takes bin 0. So item 0 loses its option 0, and is forced to bin 1.
+
+    :ivar free: the free amount of each bin, without the amounts of the decided items
+    """
+
+    def __init__(self, bins: Sequence[Bin], items: Sequence[Item]) -> None:
+        self._bins, self._items = bins, items
+        self.free = [bin_.free for bin_ in bins]
+        #: of each item, by its index: the options that it still has, as indexes of its own options
+        self._options = [list(range(len(item.options))) for item in items]
+        #: by index of an item; the other items are open
         self._decisions: dict[int, ItemDecision] = {}
 
-    def run(self) -> list[ItemDecision] | Impossible | None:
-        stuck = self._place_forced_items()
-        if stuck is not None:
-            return Impossible((stuck,), self._free)
-        components = self._split_items()
-        undetermined = False
-        for component in components:
-            problem, members = self._make_problem(component)
-            decision = decide_problem(problem, self._timeout / len(components))
-            if decision is SearchVerdict.IMPOSSIBLE:
-                return Impossible(component, self._free, problem, members)
-            if isinstance(decision, Decision):
-                self._record_decision(decision, members)
-            else:
-                undetermined = True
-        if undetermined:
-            return None
+    def list_decisions(self) -> list[ItemDecision]:
+        """Return the decisions about all items, in their order."""
         return [self._decisions[index] for index in range(len(self._items))]
 
-    def _place_forced_items(self) -> int | None:
-        """Drop impossible options and place items with one option; return an item with none."""
+    def place_forced_items(self) -> int | None:
+        """Drop impossible options and place each item with one option.
+
+        :return: the index of an item without a possible option; ``None`` if there is none
+        """
         users: dict[int, set[int]] = {}
         for index, item in enumerate(self._items):
             for where in {demand.bin for option in item.options for demand in option}:
                 users.setdefault(where, set()).add(index)
-        pending: dict[int, None] = dict.fromkeys(self._options)
+        # A dict, as a set has no order: the items to look at again, as bins of theirs have less.
+        pending: dict[int, None] = dict.fromkeys(range(len(self._items)))
         while pending:
             index = next(iter(pending))
             del pending[index]
@@ -148,11 +168,9 @@ class _Search:
                 for option in self._options[index]
                 if self._is_possible(item, item.options[option])
             ]
-            if not options:
-                return index
             if len(options) > 1:
                 continue
-            if not self._fits(item, item.options[options[0]]):
+            if not options or not self._has_room(item, item.options[options[0]]):
                 return index
             for where in self._place_item(index, options[0]):
                 pending |= dict.fromkeys(sorted(users[where]))
@@ -162,80 +180,87 @@ class _Search:
         """Place an item that has one option left; return the bins that have less room now."""
         demands = self._items[index].options[option]
         for demand in demands:
-            self._free[demand.bin] -= demand.amount
+            self.free[demand.bin] -= demand.amount
         amount = sum(demand.amount for demand in demands)
         self._decisions[index] = ItemDecision((Part(option, amount),), (option,), True)
         return [demand.bin for demand in demands]
 
     def _is_possible(self, item: Item, option: Sequence[Demand]) -> bool:
-        """Return whether an option is possible as far as this item alone goes."""
-        if not item.divisible or self._fits(item, option):
-            return self._fits(item, option)
-        ((where, size, retained, _),) = option
-        return self._bins[where].largest_part(min(size, self._free[where]), retained) > 0
+        """Return whether some part of an item may go by an option, if no other open item counts."""
+        if self._has_room(item, option):
+            return True
+        if not item.divisible:
+            return False
+        (demand,) = option  # an item that may be divided has one demand for each option
+        most = min(demand.amount, self.free[demand.bin])
+        return self._bins[demand.bin].largest_part(most, demand.retained) > 0
 
-    def _fits(self, item: Item, option: Sequence[Demand]) -> bool:
+    def _has_room(self, item: Item, option: Sequence[Demand]) -> bool:
+        """Return whether the whole of an item may go by an option, if no other open item counts."""
         return all(
-            demand.amount <= self._free[demand.bin]
+            demand.amount <= self.free[demand.bin]
             and (not item.divisible or self._bins[demand.bin].admits(demand))
             for demand in option
         )
 
-    def _split_items(self) -> list[list[int]]:
-        """Return the open items in sets without a common bin."""
-        touched: dict[int, set[int]] = {}
-        for index, options in self._options.items():
-            if index not in self._decisions:
-                item = self._items[index]
-                touched[index] = {
-                    demand.bin for option in options for demand in item.options[option]
-                }
+    def split_open_items(self) -> list[list[int]]:
+        """Return the indexes of the open items, in sets without a common bin."""
+        touched = {
+            index: {
+                demand.bin for option in self._options[index] for demand in item.options[option]
+            }
+            for index, item in enumerate(self._items)
+            if index not in self._decisions
+        }
         return list(group_connected(touched))
 
-    def _record_decision(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
+    def make_component(self, indexes: Sequence[int]) -> Component:
+        """Return open items as a problem of their own, in which equal items are one group."""
+        bins: dict[int, int] = {}
+        members: dict[Item, list[int]] = {}
+        numbered: dict[tuple[Item, tuple[int, ...]], Item] = {}
+        for index in indexes:
+            item, remaining = self._items[index], tuple(self._options[index])
+            if (item, remaining) not in numbered:
+                options = tuple(_renumber_bins(item.options[option], bins) for option in remaining)
+                numbered[item, remaining] = Item(options, item.divisible)
+            members.setdefault(numbered[item, remaining], []).append(index)
+        order = sorted(members)
+        problem = NumberedProblem(
+            tuple(self._bins[where]._replace(free=self.free[where]) for where in bins),
+            tuple(ItemGroup(item, len(members[item])) for item in order),
+        )
+        return Component(problem, [members[item] for item in order])
+
+    def record_decision(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
+        """Record the decision about a component, with the options' numbers in their own items.
+
+        :param members: of each group of the component, the indexes of its items
+        """
         for group, indexes in enumerate(members):
             forced = decision.fixed[group] and decision.proved
-            every = tuple(sorted(decision.possible[group]))
+            possible = sorted(decision.possible[group])
             for index, placement in zip(indexes, decision.placements[group], strict=True):
-                options, possible = self._options[index], every
-                if len(options) < len(self._items[index].options):
-                    placement = tuple(Part(options[option], amount) for option, amount in placement)
-                    possible = tuple(options[option] for option in every)
-                self._decisions[index] = ItemDecision(placement, possible, forced, decision.proved)
-
-    def _make_problem(self, component: Sequence[int]) -> tuple[NumberedProblem, list[list[int]]]:
-        """Return the component as a separate problem, and the items of each of its groups."""
-        bins: dict[int, int] = {}
-        groups: dict[Item, list[int]] = {}
-        renumbered: dict[tuple[Item, tuple[int, ...]], Item] = {}
-        for index in component:
-            item, left = self._items[index], tuple(self._options[index])
-            abstract = renumbered.get((item, left))
-            if abstract is None:
-                options = tuple(_renumber_bins(item.options[option], bins) for option in left)
-                abstract = renumbered[item, left] = Item(options, item.divisible)
-            groups.setdefault(abstract, []).append(index)
-        order = sorted(groups)
-        return (
-            NumberedProblem(
-                tuple(self._bins[where]._replace(free=self._free[where]) for where in bins),
-                tuple(ItemGroup(item, len(groups[item])) for item in order),
-            ),
-            [groups[item] for item in order],
-        )
+                options = self._options[index]
+                self._decisions[index] = ItemDecision(
+                    tuple(Part(options[option], amount) for option, amount in placement),
+                    tuple(options[option] for option in possible),
+                    forced,
+                    decision.proved,
+                )
 
 
 def _renumber_bins(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand, ...]:
-    """Return demands with new numbers of bins, in the order of their first use."""
-    return tuple(
-        Demand(bins.setdefault(where, len(bins)), amount, retained, stays)
-        for where, amount, retained, stays in demands
-    )
+    """Return demands with new numbers of bins, in the order of their first use.
+
+    :param bins: the new number of each bin; extended here
+    """
+    return tuple(demand._replace(bin=bins.setdefault(demand.bin, len(bins))) for demand in demands)
 
 
 @functools.lru_cache(maxsize=4096)
 def decide_problem(problem: NumberedProblem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
-    """Solve one problem; equal problems are solved once."""
+    """Return a solution of a problem with all possible options; equal problems are solved once."""
     if heuristics.find_overfull_part(problem):
         return SearchVerdict.IMPOSSIBLE
     try:
@@ -254,6 +279,10 @@ def decide_problem(problem: NumberedProblem, timeout: float = TIMEOUT) -> Decisi
 
 
 def _place_items(problem: NumberedProblem, budget: Budget) -> list[list[ItemPlacement]] | None:
+    """Return a solution with the fewest divisions, by heuristics or else exactly, or ``None``.
+
+    :raises exact.OutOfBudget: if neither is known in time
+    """
     placements = heuristics.place_items(problem)
     if placements is not None:
         return placements

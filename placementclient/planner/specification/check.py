@@ -2,8 +2,9 @@
 """A specification compared with a snapshot: wrong names, and entries that select nothing."""
 
 import fnmatch
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import os_traits
 from os_resource_classes import STANDARDS
@@ -31,11 +32,27 @@ from placementclient.model.specifications import (
 _CLASS, _TRAIT = 'resource class', 'trait'
 
 
+class _SpecName(NamedTuple):
+    """A class or a trait that a specification names.
+
+    :param keys: the way to it in the specification
+    :param is_needed: whether a provider must have it already
+    """
+
+    kind: str
+    name: str
+    keys: Keys
+    is_needed: bool
+
+
 class SpecCheck:
     """Finds the faults of a specification that are wrong for every tree.
 
-    :param listed: all providers of the cloud, where the snapshot has only some trees
-    :param trees: the names of the trees that are planned; without any, those of the specification
+    :param snapshot: all trees of the cloud, or only those that are planned with their sharing
+        providers
+    :param listed: all providers of the cloud; ``None``: those of the snapshot
+    :param trees: the names or UUIDs of the only roots to plan; none: all that the specification
+        selects. Then the specification may name things that only other trees have
     """
 
     def __init__(
@@ -45,38 +62,35 @@ class SpecCheck:
         listed: Collection[Provider] | None = None,
         trees: Collection[str] = (),
     ) -> None:
-        self._spec, self._snapshot, self._listed = spec, snapshot, listed
-        self._only, self._hints = trees, MAX_HINTS
+        self._spec, self._snapshot, self._trees = spec, snapshot, trees
+        self._selection = spec.trees or TreeSelection()
         states = snapshot.providers.values()
+        self._is_listed = listed is not None
         self._providers = [state.provider for state in states] if listed is None else listed
         #: of each kind the standard names, and those that a provider has
-        self._names = {
+        self._known_names = {
             _CLASS: {*STANDARDS, *chain.from_iterable(state.inventories for state in states)},
             _TRAIT: {*os_traits.get_traits(), *chain.from_iterable(s.traits for s in states)},
         }
+        #: how many errors may still have a suggestion
+        self._hints_left = MAX_HINTS
 
     def check_names(self) -> Iterator[errors.BadFile]:
-        """Yield names of classes, traits, sources and parents that nothing has."""
-        for kind, is_needed, name, keys in _list_names(self._spec):
-            yield from self._check_name(kind, is_needed and not self._only, name, keys)
-        if self._spec.trees is None or not self._only:
-            known = {name for p in self._providers for name in (p.name, p.uuid)}
-            for index, move in enumerate(self._spec.moves):
-                name = move.source
-                is_known = name in known or self._snapshot.find(name)
-                if not (is_known or is_pattern(name) or has_placeholder(name)):
-                    reason = f'there is no provider {name} to move anything from'
-                    keys = 'moves', index, 'from_resource_provider'
-                    yield self._make_error(reason, name, self._list_provider_names(), *keys)
+        """Yield an error for each name of a class, trait, source or parent that nothing has."""
+        for spec_name in _list_names(self._spec):
+            yield from self._check_name(spec_name)
+        if self._spec.trees is None or not self._trees:
+            yield from self._check_sources()
         yield from self._check_additions()
 
     def check_selections(self) -> Iterator[errors.BadFile]:
         """Yield an error for each entry of ``trees`` and each source that selects no tree."""
-        if self._listed is None and self._only and self._is_partial():
+        if not self._is_listed and self._trees and self._is_partial():
             return
-        yield from self._check_roots()
-        if self._listed is None:
-            yield from self._check_contents()
+        yield from self._check_root_names()
+        yield from self._check_root_uuids()
+        if not self._is_listed:
+            yield from self._check_root_contents()
         names = {provider.name for provider in self._providers}
         for index, move in enumerate(self._spec.moves):
             name = move.source
@@ -85,124 +99,157 @@ class SpecCheck:
                 keys = 'moves', index, 'from_resource_provider'
                 yield self._spec.error(describe_unmatched(name, names), *keys)
 
-    def _list_provider_names(self) -> list[str]:
-        return [state.name for state in self._snapshot.providers.values()]
-
     def _make_error(
-        self, reason: str, name: str, names: Iterable[str], *keys: str | int
+        self, reason: str, keys: Keys, name: str, names: Iterable[str]
     ) -> errors.BadFile:
-        """Return a fault, with the name that was probably meant for the first :data:`MAX_HINTS`."""
-        self._hints -= 1
-        hint = suggestion(name, names) if self._hints >= 0 else ''
+        """Return an error about a name; the first :data:`MAX_HINTS` suggest a similar name.
+
+        :param names: the names that may have been meant
+        """
+        self._hints_left -= 1
+        hint = suggestion(name, names) if self._hints_left >= 0 else ''
         return self._spec.error(reason + hint, *keys)
 
-    def _check_name(
-        self, kind: str, is_needed: bool, name: str, keys: Keys
-    ) -> Iterator[errors.BadFile]:
-        """Yield the fault of a name that no provider has; newer services may have more names."""
-        if name in self._names[kind]:
+    def _list_provider_names(self) -> list[str]:
+        """Return the names of the providers in the snapshot."""
+        return [state.name for state in self._snapshot.providers.values()]
+
+    def _check_name(self, spec_name: _SpecName) -> Iterator[errors.BadFile]:
+        """Yield an error if no provider has a class or trait, and the service does not know it.
+
+        Newer services may have more standard names: those that a provider has are known.
+        """
+        kind, name, keys, is_needed = spec_name
+        if name in self._known_names[kind]:
             return
-        reason = f'no provider has the {kind} {name}'
         if not name.startswith('CUSTOM_'):
             reason = (
                 f'{name} is no standard {kind}, no provider has it, and it does not begin with '
                 'CUSTOM_'
             )
-        elif not is_needed:
+        elif is_needed and not self._trees:
+            reason = f'no provider has the {kind} {name}'
+        else:
             return
-        yield self._spec.error(reason + suggestion(name, self._names[kind]), *keys)
+        yield self._make_error(reason, keys, name, self._known_names[kind])
+
+    def _check_sources(self) -> Iterator[errors.BadFile]:
+        """Yield an error for each source of a move that is no provider."""
+        known = {name for p in self._providers for name in (p.name, p.uuid)}
+        for index, move in enumerate(self._spec.moves):
+            name = move.source
+            is_known = name in known or self._snapshot.find(name)
+            if not (is_known or is_pattern(name) or has_placeholder(name)):
+                reason = f'there is no provider {name} to move anything from'
+                keys = 'moves', index, 'from_resource_provider'
+                yield self._make_error(reason, keys, name, self._list_provider_names())
 
     def _check_additions(self) -> Iterator[errors.BadFile]:
-        """Yield the faults of additions without a parent, or to a provider of another entry."""
+        """Yield an error for each addition without a parent, or to a provider of another entry."""
         entries = {entry.name for entry in self._spec.providers}
-        preceding, find = set(entries), self._snapshot.find
+        preceding = {*entries}
         for index, addition in enumerate(self._spec.additions):
             name, parent = addition.name, addition.parent or ROOT
             if name in entries:
                 reason = f'{name} is under providers too'
                 yield self._spec.error(reason, 'additions', index, 'resource_provider')
-            elif not (has_placeholder(parent) or parent in preceding or find(name) or find(parent)):
+            elif not self._has_parent(name, parent, preceding):
                 reason = f'there is no provider {parent} to make {name} below'
                 keys = 'additions', index, 'parent'
-                yield self._make_error(reason, parent, self._list_provider_names(), *keys)
+                yield self._make_error(reason, keys, parent, self._list_provider_names())
             preceding.add(name)
+
+    def _has_parent(self, name: str, parent: str, preceding: Collection[str]) -> bool:
+        """Return whether an addition needs no parent, or its parent exists or is to be created.
+
+        :param preceding: the names of the entries before the addition
+        """
+        if self._snapshot.find(name) or has_placeholder(parent):
+            return True
+        return parent in preceding or self._snapshot.find(parent) is not None
 
     def _is_partial(self) -> bool:
         """Return whether the snapshot has only the trees to plan and sharing providers."""
-        states = map(self._snapshot.find, self._only)
+        states = map(self._snapshot.find, self._trees)
         roots = {state.provider.root_uuid for state in states if state is not None}
         return all(
             root.uuid in roots or SHARING_TRAIT in root.traits for root in self._snapshot.roots()
         )
 
-    def _check_roots(self) -> Iterator[errors.BadFile]:
-        """Yield the names, patterns and UUIDs of no root."""
-        selection = self._spec.trees or TreeSelection()
+    def _check_root_names(self) -> Iterator[errors.BadFile]:
+        """Yield an error for each name and pattern of ``trees`` that is that of no root."""
         by_name = {provider.name: provider for provider in self._providers}
-        by_uuid = {provider.uuid: provider for provider in self._providers}
-        roots = {
-            provider.name: provider.uuid
-            for provider in self._providers
-            if provider.parent_provider_uuid is None
-        }
-        for index, name in enumerate(selection.names):
+        names_by_uuid = {provider.uuid: provider.name for provider in self._providers}
+        roots = {name for name, provider in by_name.items() if not provider.parent_provider_uuid}
+        for index, name in enumerate(self._selection.names):
             if name in roots or fnmatch.filter(roots, name):
                 continue
             reason = f'"{name}" matches no provider'
             if below := fnmatch.filter(by_name, name):
-                root = by_uuid.get(by_name[below[0]].root_uuid)
-                where = root.name if root else 'another root'
+                where = names_by_uuid.get(by_name[below[0]].root_uuid, 'another root')
                 reason = f'"{name}" matches no root, but {below[0]} below {where}'
-            yield self._make_error(
-                reason, name, find_similar_names(name, {*roots}), 'trees', 'name', index
-            )
-        for index, uuid in enumerate(selection.uuids):
-            provider = by_uuid.get(uuid)
+            keys = 'trees', 'name', index
+            yield self._make_error(reason, keys, name, find_similar_names(name, roots))
+
+    def _check_root_uuids(self) -> Iterator[errors.BadFile]:
+        """Yield an error for each UUID of ``trees`` that is that of no root."""
+        by_uuid = {provider.uuid: provider for provider in self._providers}
+        for index, uuid in enumerate(self._selection.uuids):
+            provider, keys = by_uuid.get(uuid), ('trees', 'uuid', index)
             if provider is None:
-                near = find_similar_uuids(uuid, roots.values())
-                reason = f'no root has the UUID {uuid}'
-                yield self._make_error(reason, uuid, near, 'trees', 'uuid', index)
+                roots = [p.uuid for p in self._providers if p.parent_provider_uuid is None]
+                near = find_similar_uuids(uuid, roots)
+                yield self._make_error(f'no root has the UUID {uuid}', keys, uuid, near)
             elif provider.parent_provider_uuid is not None:
                 hint = f'. Did you mean "{provider.root_uuid}"?'
                 reason = f'{uuid} is {provider.name}, which is no root{hint}'
-                yield self._spec.error(reason, 'trees', 'uuid', index)
+                yield self._spec.error(reason, *keys)
 
-    def _check_contents(self) -> Iterator[errors.BadFile]:
-        """Yield the traits and classes of no root, except names that are always faults."""
-        selection, roots = self._spec.trees or TreeSelection(), self._snapshot.roots()
+    def _check_root_contents(self) -> Iterator[errors.BadFile]:
+        """Yield an error for each trait and class of ``trees`` that no root has.
+
+        Names that are wrong in every cloud have an error of :meth:`check_names` already.
+        """
+        roots = self._snapshot.roots()
         traits = set(chain.from_iterable(root.traits for root in roots))
         classes = set(chain.from_iterable(root.inventories for root in roots))
         for key, kind, named, present, reason in (
-            ('trait', _TRAIT, selection.traits, traits, 'no root has the trait'),
-            ('class', _CLASS, selection.classes, classes, 'no root has inventory of'),
+            ('trait', _TRAIT, self._selection.traits, traits, 'no root has the trait'),
+            ('class', _CLASS, self._selection.classes, classes, 'no root has inventory of'),
         ):
             for index, name in enumerate(named):
-                may_be_elsewhere = bool(self._only) and name.startswith('CUSTOM_')
-                if name not in present and (name in self._names[kind] or may_be_elsewhere):
-                    yield self._make_error(f'{reason} {name}', name, present, 'trees', key, index)
+                may_be_elsewhere = bool(self._trees) and name.startswith('CUSTOM_')
+                if name not in present and (name in self._known_names[kind] or may_be_elsewhere):
+                    yield self._make_error(f'{reason} {name}', ('trees', key, index), name, present)
 
 
-def _list_names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
-    """Yield each class and trait that a specification names, its kind, whether a provider must
-    have it already, and the way to it.
-    """
+def _list_names(spec: Spec) -> Iterator[_SpecName]:
+    """Yield each class and trait that a specification names, in the order of its sections."""
     selection = spec.trees or TreeSelection()
-    sections: list[tuple[str, bool, Iterable[tuple[str | int, str]], Keys]] = [
-        (_CLASS, True, enumerate(selection.classes), ('trees', 'class')),
-        (_TRAIT, True, enumerate(selection.traits), ('trees', 'trait')),
-    ]
-    for at, move in enumerate(spec.moves):
-        moved = ((name, name) for name in move.resources)
-        sections.append((_CLASS, True, moved, ('moves', at, 'moved_resources')))
-        sections.append((_CLASS, False, move.renamed.items(), ('moves', at, 'as')))
-        sections.append((_TRAIT, True, enumerate(move.traits), ('moves', at, 'moved_traits')))
+    yield from _list_in(_CLASS, ('trees', 'class'), selection.classes, is_needed=True)
+    yield from _list_in(_TRAIT, ('trees', 'trait'), selection.traits, is_needed=True)
+    for index, move in enumerate(spec.moves):
+        at: Keys = ('moves', index)
+        yield from _list_in(_CLASS, (*at, 'moved_resources'), move.resources, is_needed=True)
+        for name, new_name in move.renamed.items():
+            yield _SpecName(_CLASS, new_name, (*at, 'as', name), is_needed=False)
+        yield from _list_in(_TRAIT, (*at, 'moved_traits'), move.traits, is_needed=True)
     for section, entries in spec.sections.items():
-        for at, entry in enumerate(entries):
-            stated = ((name, name) for name in entry.inventories)
-            sections.append((_CLASS, False, stated, (section, at, 'inventories')))
-            sections.append((_TRAIT, False, enumerate(entry.traits), (section, at, 'traits')))
-    for at, group in enumerate(spec.together):
-        sections.append((_CLASS, False, enumerate(group), ('together', at)))
-    for kind, is_needed, named, keys in sections:
-        for key, name in named:
-            yield kind, is_needed, name, (*keys, key)
+        for index, entry in enumerate(entries):
+            at = (section, index)
+            yield from _list_in(_CLASS, (*at, 'inventories'), entry.inventories)
+            yield from _list_in(_TRAIT, (*at, 'traits'), entry.traits)
+    for index, group in enumerate(spec.together):
+        yield from _list_in(_CLASS, ('together', index), group)
+
+
+def _list_in(
+    kind: str, keys: Keys, names: Sequence[str] | Mapping[str, object], *, is_needed: bool = False
+) -> Iterator[_SpecName]:
+    """Yield the names of a list, or the keys of a mapping, in a specification.
+
+    :param keys: the way to the list or the mapping
+    """
+    numbered = zip(names, names, strict=True) if isinstance(names, Mapping) else enumerate(names)
+    for key, name in numbered:
+        yield _SpecName(kind, name, (*keys, key), is_needed)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from placementclient.files import specifications
+from placementclient.model.specifications import ProviderIdentity
 from placementclient.planner import planner, replan
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -68,5 +69,6 @@ def test_a_tree_is_planned_with_its_own_entries_alone():
     ]
     document = {'additions': additions, 'providers': BELOW, 'moves': MOVES}
     index = specifications.convert_specification(document, 'spec.yaml').index
-    scope = index.find_scope((uuid_of('compute2'), 'compute2'), {'compute2', uuid_of('compute2')})
+    root = ProviderIdentity(uuid_of('compute2'), 'compute2')
+    scope = index.find_scope(root, {*root})
     assert scope == ((2,), (2,), tuple(range(16, 24)))

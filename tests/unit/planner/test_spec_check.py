@@ -152,11 +152,11 @@ def test_suggestions_are_made_for_the_first_unknown_names_alone():
     """Of many that are unknown, as of a file for another cloud, each would cost a while."""
     moves = ''.join(
         f'- {{from_resource_provider: gpu01x{number}, to_resource_provider: b, '
-        'moved_resources: {VGPU: 1}}\n'
+        f'moved_resources: {{VGPU: 1}}, moved_traits: [OWNER_NOVA{number}]}}\n'
         for number in range(30)
     )
     messages = faults_of(moves)
-    assert len(messages) == 30
+    assert len(messages) == 60
     assert sum('Did you mean ' in line for line in messages) == 20
 
 

@@ -93,7 +93,7 @@ def test_search_agrees_with_brute_force(problem):
     result = search_placements(bins, items)
     if not every:
         assert isinstance(result, Impossible)
-        indexes, minimal = result.core()
+        indexes, minimal = result.find_core()
         core = [items[index] for index in indexes]
         assert core
         assert minimal
@@ -161,7 +161,7 @@ def test_search_proves_that_a_thousand_consumers_do_not_fit():
     bins, items = alike([2] * 1000, [125] * 16)
     result = search_placements(bins, items)
     assert isinstance(result, Impossible)
-    assert len(result.core()[0]) == 16 * 62 + 1
+    assert len(result.find_core()[0]) == 16 * 62 + 1
 
 
 @pytest.mark.slow
