@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The deviations of the live state of a tree from its change. Pure.
 
-A deviation is an error if the change is incomplete or wrong, and information if others may have
-changed something since. The inspector makes a warning of a change that should be begun and is not.
+A deviation is damage, an error, if the change is incomplete or a part of it was undone. It is
+information if others may have set the value since: they may do that.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from msgspec import structs
 
 from placementclient.changes import phases
 from placementclient.changes.operations import merge_names
-from placementclient.changes.phases import InventoryPart
+from placementclient.changes.phases import ComparedInventory
 from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
@@ -22,24 +22,26 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def find_changed_input(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield changes of others to the input of an unapplied change."""
-    for provider_change in change.providers:
-        if not provider_change.is_created and provider_change.uuid not in live.providers:
-            yield _make_missing_deviation(change, provider_change, is_damage=False)
-    for part in phases.list_moving_parts(change, live):
-        provider = live.providers.get(part.change.uuid)
-        if provider and not part.change.is_created and part.live != part.before:
+    """Yield what others have changed of the state that an unapplied change starts from."""
+    for provider in change.providers:
+        if not provider.is_created and provider.uuid not in live.providers:
+            yield _make_missing_deviation(change, provider, is_damage=False)
+    for inventory in phases.compare_moving_inventories(change, live):
+        provider = inventory.provider
+        is_there = provider.uuid in live.providers and not provider.is_created
+        if is_there and inventory.live != inventory.before:
             planned = 'what the plan starts from'
-            yield _make_inventory_deviation(change, part, part.before, planned, is_damage=False)
+            yield _make_inventory_deviation(
+                change, inventory, inventory.before, planned, is_damage=False
+            )
 
 
 def find_deviations(
     change: Change, live: Snapshot, *, is_strict: bool = False
 ) -> Iterator[Finding]:
-    """Yield the deviations of a tree from its change, which is made, wholly or in part.
+    """Yield the deviations of a state from a change that is made, wholly or in part.
 
-    :param is_strict: whether another inventory of a class that moves is an error in any case, as
-        right after the request
+    :param is_strict: whether nobody can have written since, as right after the request
     """
     yield from find_inventory_deviations(change, live, is_strict=is_strict)
     for provider in change.providers:
@@ -54,7 +56,10 @@ def find_deviations(
 def find_inventory_deviations(
     change: Change, live: Snapshot, *, is_strict: bool = False
 ) -> Iterator[Finding]:
-    """Yield the deviations of inventories, and the providers that are missing, or still exist."""
+    """Yield the deviations of inventories, and the providers that are missing, or still exist.
+
+    :param is_strict: whether nobody can have written since, as right after the request
+    """
     local = {provider.uuid for provider in change.list_local_providers()}
     created = {provider.uuid for provider in change.list_created()}
     is_whole = local - created <= live.providers.keys()
@@ -84,16 +89,16 @@ def find_retained_traits(change: Change, live: Snapshot) -> Iterator[Finding]:
 
 
 def adopt_live_values(change: Change, live: Snapshot) -> Change:
-    """Return a change with the live values, before and after, in everything that it does not set.
+    """Return a change with live values, before and after, in all that the change does not set.
 
-    Only what it sets can then deviate from it.
+    Only values that the change sets can then deviate from it.
     """
     before, after = dict(change.before.providers), dict(change.after.providers)
     for uuid in after.keys() & live.providers.keys():
         old, new = before.get(uuid) or ProviderState(after[uuid].provider), after[uuid]
-        after[uuid] = _with_live_values(old, new, live.providers[uuid])
+        after[uuid] = _adopt_provider_values(old, new, live.providers[uuid])
         if uuid in before:
-            before[uuid] = _with_live_values(new, old, live.providers[uuid])
+            before[uuid] = _adopt_provider_values(new, old, live.providers[uuid])
     return replace(
         change,
         before=Snapshot(before.values(), change.before.consumers.values()),
@@ -101,10 +106,10 @@ def adopt_live_values(change: Change, live: Snapshot) -> Change:
     )
 
 
-def _with_live_values(
+def _adopt_provider_values(
     start: ProviderState, end: ProviderState, live: ProviderState
 ) -> ProviderState:
-    """Return the end of a change of a provider, with the live values of what does not change."""
+    """Return the end of a change of a provider, with live values in all that does not change."""
     inventories = dict(live.inventories)
     for name in {**start.inventories, **end.inventories}:
         was, desired = start.inventories.get(name), end.inventories.get(name)
@@ -145,32 +150,56 @@ def _compare_inventories(
     is_local: bool,
     is_strict: bool,
 ) -> Iterator[Finding]:
-    """Compare the inventories of a provider."""
+    """Compare the inventories of a provider.
+
+    :param is_local: whether it is in a tree of the change
+    """
     for name in sorted({*live.inventories, *provider.content_after.inventories}):
-        part = phases.make_inventory_part(provider, name, live)
-        if part.live != part.after:
-            # It is back where the plan removed it, missing where the plan put it, or has the
-            # values of before the plan.
-            is_undone = (part.live is None) != (part.after is None) or part.live == part.before
-            # Other plans change a sharing provider too.
-            is_moved = is_local and part.before != part.after
-            # Any other value is damage only right after the request: later, others may set it.
-            is_damage = is_moved and (is_strict or is_undone)
+        inventory = phases.compare_inventory(provider, name, live)
+        if inventory.live != inventory.after:
+            # Other plans change a sharing provider in another tree too.
+            is_damage = is_local and _is_inventory_damaged(inventory, is_strict)
             planned = 'that of the plan'
-            yield _make_inventory_deviation(change, part, part.after, planned, is_damage=is_damage)
+            yield _make_inventory_deviation(
+                change, inventory, inventory.after, planned, is_damage=is_damage
+            )
+
+
+def _is_inventory_damaged(inventory: ComparedInventory, is_strict: bool) -> bool:
+    """Return whether an inventory that is not as planned is damage.
+
+    =============================================  ===========  ===========
+    live inventory                                 strict       later
+    =============================================  ===========  ===========
+    of a class that the change does not set        information  information
+    as before; missing; back where it was removed  damage       damage
+    with other values                              damage       information
+    =============================================  ===========  ===========
+    """
+    if inventory.before == inventory.after:
+        return False
+    is_there, is_planned = inventory.live is not None, inventory.after is not None
+    return is_strict or inventory.live == inventory.before or is_there != is_planned
 
 
 def _make_inventory_deviation(
-    change: Change, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
+    change: Change,
+    inventory: ComparedInventory,
+    expected: Inventory | None,
+    planned: str,
+    is_damage: bool,
 ) -> Finding:
-    """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
-    inventory = f'the inventory of {part.resource_class} on {part.change.name}'
-    message = f'{inventory} is not {planned}: {_describe_difference(part.live, expected)}'
+    """Return the deviation from an expected inventory.
+
+    :param planned: the expected inventory in words
+    """
+    name = f'the inventory of {inventory.resource_class} on {inventory.provider.name}'
+    message = f'{name} is not {planned}: {_describe_difference(inventory.live, expected)}'
     return _make_deviation(change, 'inventory', message, is_damage=is_damage)
 
 
 def _describe_difference(live: Inventory | None, planned: Inventory | None) -> str:
-    """Return the fields that differ, with both values."""
+    """Return the fields in which two inventories differ, with both values."""
     if live is None or planned is None:
         return 'it is not there' if live is None else 'it should not exist'
     fields, desired = live.as_fields(), planned.as_fields()
@@ -188,7 +217,7 @@ def _compare_names(
 
     Nova sets and takes its own traits, whatever a plan was made on.
     """
-    for kind, names, before, after in phases.list_name_sets(provider, live):
+    for kind, before, after, names in phases.compare_names(provider, live):
         changed = before ^ after
         of_nova = {name for name in names ^ after if name.startswith(COMPUTE_PREFIX)}
         for name in sorted((names ^ after) - (of_nova - changed)):
@@ -197,43 +226,43 @@ def _compare_names(
 
 
 def _compare_consumer(
-    change: Change, consumer_change: ConsumerChange, live: Snapshot
+    change: Change, consumer: ConsumerChange, live: Snapshot
 ) -> Iterator[Finding]:
     """Compare the allocations and the owner of a consumer."""
-    consumer, desired = live.consumers.get(consumer_change.uuid), consumer_change.after.allocations
-    allocations = consumer.allocations if consumer else {}
-    if allocations != desired:
-        kind, message, is_damage = _judge_allocations(change, consumer_change, allocations, live)
-        yield _make_deviation(
-            change, kind, f'consumer {consumer_change.uuid} {message}', is_damage=is_damage
-        )
-    if consumer and desired and not ConsumerChange(consumer_change.after, consumer).keeps_owner:
-        message = f'consumer {consumer_change.uuid} has another project, user or type than before'
+    current, planned = live.consumers.get(consumer.uuid), consumer.after
+    allocations = current.allocations if current else {}
+    if allocations != planned.allocations:
+        yield _make_allocation_deviation(change, consumer, allocations, live)
+    if current and planned.allocations and not ConsumerChange(planned, current).keeps_owner:
+        message = f'consumer {consumer.uuid} has another project, user or type than before'
         # No reshape changes the owner of a consumer; a reshape could lose its type.
-        is_undone = ConsumerChange(consumer_change.before, consumer).keeps_owner
-        is_damage = is_undone or (consumer.type is None and consumer_change.after.type is not None)
+        is_undone = ConsumerChange(consumer.before, current).keeps_owner
+        is_damage = is_undone or (current.type is None and planned.type is not None)
         yield _make_deviation(change, 'owner', message, is_damage=is_damage)
 
 
-def _judge_allocations(
+def _make_allocation_deviation(
     change: Change, consumer: ConsumerChange, allocated: Allocations, live: Snapshot
-) -> tuple[str, str, bool]:
-    """Return the kind of a deviation, what is wrong, and whether it is damage."""
-    desired = consumer.after.allocations
+) -> Finding:
+    """Return the deviation of a consumer that has other allocations than planned."""
+    name, planned = f'consumer {consumer.uuid}', consumer.after.allocations
     if not allocated:
-        is_new = not consumer.before.allocations
-        return 'gone', 'has gone since', is_new
-    if sum_parts(allocated.values()) != sum_parts(desired.values()):
+        # Others may end a consumer, but not one that only the change begins.
+        is_damage = not consumer.before.allocations
+        return _make_deviation(change, 'gone', f'{name} has gone since', is_damage=is_damage)
+    if sum_parts(allocated.values()) != sum_parts(planned.values()):
         # A consumer with other amounts was resized since, unless amounts that had to move are left.
         is_damage = _retains_moved_class(consumer, allocated)
-        return 'amount', 'has other amounts than the plan gave it', is_damage
+        message = f'{name} has other amounts than the plan gave it'
+        return _make_deviation(change, 'amount', message, is_damage=is_damage)
     names = {provider.uuid: provider.name for provider in change.providers}
     names |= {uuid: state.name for uuid, state in live.providers.items()}
-    moved = [uuid for uuid in allocated if allocated[uuid] != desired.get(uuid)]
-    places = sorted(names.get(uuid, uuid) for uuid in moved)
+    moved = [uuid for uuid in allocated if allocated[uuid] != planned.get(uuid)]
+    places = ', '.join(sorted(names.get(uuid, uuid) for uuid in moved))
     # A consumer without allocations in the trees was migrated since.
     is_damage = any(provider.uuid in allocated for provider in change.list_local_providers())
-    return 'misplaced', f'is not where the plan put it, but on {", ".join(places)}', is_damage
+    message = f'{name} is not where the plan put it, but on {places}'
+    return _make_deviation(change, 'misplaced', message, is_damage=is_damage)
 
 
 def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bool:

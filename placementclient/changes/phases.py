@@ -26,10 +26,10 @@ class Phase(enum.Enum):
     NEITHER = 'neither'
 
 
-class InventoryPart(NamedTuple):
-    """The inventory of one class of a provider: before and after a change, and live."""
+class ComparedInventory(NamedTuple):
+    """The inventory of a class of a provider: before and after the change, and live."""
 
-    change: ProviderChange
+    provider: ProviderChange
     resource_class: str
     before: Inventory | None
     after: Inventory | None
@@ -51,28 +51,28 @@ class InventoryPart(NamedTuple):
         return live == before != after
 
 
-def make_inventory_part(
-    change: ProviderChange, name: str, live: ProviderState | None
-) -> InventoryPart:
-    """Return the inventory of one class of a provider: before and after its change, and live."""
-    before, after = change.content_before.inventories, change.content_after.inventories
+def compare_inventory(
+    provider: ProviderChange, name: str, live: ProviderState | None
+) -> ComparedInventory:
+    """Return the inventory of a class of a provider with its values before, after and live."""
+    before, after = provider.content_before.inventories, provider.content_after.inventories
     inventory = live.inventories.get(name) if live else None
-    return InventoryPart(change, name, before.get(name), after.get(name), inventory)
+    return ComparedInventory(provider, name, before.get(name), after.get(name), inventory)
 
 
-def list_moving_parts(change: Change, live: Snapshot) -> Iterator[InventoryPart]:
-    """Yield the inventories that a change moves in its own trees.
+def compare_moving_inventories(change: Change, live: Snapshot) -> Iterator[ComparedInventory]:
+    """Yield the inventories that a change moves in its own trees, with their live values.
 
     Other plans change a sharing provider too, before this one or after it.
     """
     for provider in change.list_local_providers():
         for name in sorted(provider.changed_classes):
-            yield make_inventory_part(provider, name, live.providers.get(provider.uuid))
+            yield compare_inventory(provider, name, live.providers.get(provider.uuid))
 
 
 def find_phase(change: Change, live: Snapshot) -> Phase | None:
     """Return the phase of an atomic change; ``None`` if it changes no inventory."""
-    phases = {part.phase for part in list_moving_parts(change, live)}
+    phases = {item.phase for item in compare_moving_inventories(change, live)}
     return Phase.NEITHER if len(phases) > 1 else next(iter(phases), None)
 
 
@@ -89,9 +89,9 @@ def is_untouched(change: Change, live: Snapshot) -> bool:
 
 
 def is_moved_back(change: Change, live: Snapshot) -> bool:
-    """Return whether the inventories are back that a change moves, with whatever other figures."""
-    parts = list(list_moving_parts(change, live))
-    return bool(parts) and all(part.phase is Phase.BEFORE or part.has_old_total for part in parts)
+    """Return whether all inventories that a change moves have their former totals."""
+    moving = list(compare_moving_inventories(change, live))
+    return bool(moving) and all(item.phase is Phase.BEFORE or item.has_old_total for item in moving)
 
 
 def has_happened(change: Change, live: Snapshot) -> bool:
@@ -100,21 +100,20 @@ def has_happened(change: Change, live: Snapshot) -> bool:
     Inventories that appear or disappear show it; their figures may be a change of another client.
     Only if a plan does neither, the figures show it; without inventories, traits and aggregates.
     """
-    parts = list(list_moving_parts(change, live))
-    signs = [
-        (part.live is None) == (part.after is None)
-        for part in parts
-        if part.before is None or part.after is None
-    ]
-    if signs:
-        return any(signs)
-    if parts:
-        return {part.phase for part in parts} - {Phase.NEITHER} != {Phase.BEFORE}
-    return any(
-        names & (after - before) or (before - after) - names
+    moving = list(compare_moving_inventories(change, live))
+    if appearing := [item for item in moving if item.before is None or item.after is None]:
+        return any((item.live is None) == (item.after is None) for item in appearing)
+    if moving:
+        return {item.phase for item in moving} - {Phase.NEITHER} != {Phase.BEFORE}
+    compared = (
+        names
         for provider in change.providers
         if (state := live.providers.get(provider.uuid))
-        for _, names, before, after in list_name_sets(provider, state)
+        for names in compare_names(provider, state)
+    )
+    return any(
+        names.live & (names.after - names.before) or (names.before - names.after) - names.live
+        for names in compared
     )
 
 
@@ -123,13 +122,25 @@ def is_empty(live: Snapshot, provider_uuid: str) -> bool:
     return not live.providers[provider_uuid].inventories and not live.consumers_on(provider_uuid)
 
 
-def list_name_sets(
-    change: ProviderChange, live: ProviderState
-) -> Iterator[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
-    """Yield the traits, then the aggregates of a provider: live, before and after."""
-    before, after = change.content_before, change.content_after
-    yield 'trait', live.traits, before.traits, after.traits
-    yield 'aggregate', live.aggregates, before.aggregates, after.aggregates
+class ComparedNames(NamedTuple):
+    """The traits or the aggregates of a provider: before and after the change, and live.
+
+    :param kind: ``trait`` or ``aggregate``
+    """
+
+    kind: str
+    before: frozenset[str]
+    after: frozenset[str]
+    live: frozenset[str]
+
+
+def compare_names(provider: ProviderChange, live: ProviderState) -> tuple[ComparedNames, ...]:
+    """Return the traits and the aggregates of a provider with their live values."""
+    before, after = provider.content_before, provider.content_after
+    return (
+        ComparedNames('trait', before.traits, after.traits, live.traits),
+        ComparedNames('aggregate', before.aggregates, after.aggregates, live.aggregates),
+    )
 
 
 def is_unchanged_since_plan(change: Change, listed: Mapping[str, Provider]) -> bool:

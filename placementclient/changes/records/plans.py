@@ -13,32 +13,36 @@ from placementclient.files import encoding, specifications
 from placementclient.files.decoding import FileContent
 from placementclient.files.encoding import convert_to_json, encode_json, open_object, separate_lines
 from placementclient.files.snapshots import SharedParts
-from placementclient.model.plans import Plan, Recipe, UnplannedTree
+from placementclient.model.plans import Change, Plan, Recipe, UnplannedTree
 from placementclient.model.snapshots import Origin
 from placementclient.model.specifications import Spec, SpecRecord
 
+# The type of the header has to repeat them; mypy checks that both agree.
 FORMAT: Final = 'placementclient/plan'
 VERSION: Final = 1
 
-S = TypeVar('S')
-T = TypeVar('T')
+SpecT = TypeVar('SpecT')
+ChangeT = TypeVar('ChangeT')
 
 
-class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """The fields before the trees."""
+class PlanHeader(msgspec.Struct, Generic[SpecT], frozen=True, kw_only=True):
+    """The fields of the file of a plan before its changes.
+
+    The specification of its recipe is decoded later, or shown in a schema.
+    """
 
     format: Literal['placementclient/plan']
     version: Literal[1]
     command: str
     origin: Origin | None
-    recipe: Recipe[S] | None
+    recipe: Recipe[SpecT] | None
     left_out: tuple[UnplannedTree, ...]
 
 
-class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):
-    """All fields of the file of a plan."""
+class PlanDocument(PlanHeader[SpecT], Generic[SpecT, ChangeT], frozen=True, kw_only=True):
+    """All fields of the file of a plan; ``trees`` are its changes."""
 
-    trees: list[T]
+    trees: list[ChangeT]
     digest: str
 
 
@@ -47,7 +51,7 @@ _CHANGE = msgspec.json.Decoder(changes.ChangeRecord)
 
 
 def encode(plan: Plan) -> Iterator[bytes]:
-    """Return the content of a file, in a fixed order."""
+    """Return the lines of the file of a plan; equal plans have equal files."""
     return encoding.seal_lines(_encode_lines(plan))
 
 
@@ -73,8 +77,8 @@ def decode(content: bytes, path: str) -> Plan:
         document.left_out,
         document.origin,
     )
-    for reason in changes.find_plan_faults(plan):
-        raise source.error(f'damaged plan: {reason}')
+    if fault := next(changes.find_plan_faults(plan), None):
+        raise source.error(f'damaged plan: {fault}')
     if not is_sealed and encoding.compute_digest(_encode_lines(plan)) != document.digest:
         raise source.error('was edited: its digest is not that of its content')
     return replace(plan, digest=document.digest)
@@ -86,13 +90,16 @@ def plan_digest(plan: Plan) -> str:
 
 
 def make_document(plan: Plan) -> dict[str, object]:
-    """Return a plan for programs: its file, and the rollback operations of each tree."""
-    trees = [convert_to_json(changes.encode_change(change)) for change in plan.changes]
-    for change, shown in zip(plan.changes, trees, strict=True):
-        shown['inverse'] = list(
-            map(operations.encode_brief, list_operations(change, backward=True))
-        )
+    """Return a plan for programs: its file, and the rollback operations of each change."""
+    trees = [_make_change_document(change) for change in plan.changes]
     return {**convert_to_json(_make_header(plan)), 'trees': trees}
+
+
+def _make_change_document(change: Change) -> dict[str, object]:
+    """Return a change for programs, with the operations of its rollback as ``inverse``."""
+    inverse = list_operations(change, backward=True)
+    document = convert_to_json(changes.encode_change(change))
+    return {**document, 'inverse': [operations.encode_brief(item) for item in inverse]}
 
 
 def _decode_recipe(source: FileContent, record: Recipe[msgspec.Raw]) -> Recipe[Spec]:
@@ -118,7 +125,7 @@ def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
 
 
 def _encode_lines(plan: Plan) -> Iterator[bytes]:
-    """Yield the lines before the digest."""
-    # Not sorted: earlier moves of the specification are preferred.
+    """Yield the lines of a file before its digest."""
+    # In the order of the specification: the planner prefers its earlier moves.
     yield open_object(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
     yield from separate_lines(encode_json(changes.encode_change(change)) for change in plan.changes)
