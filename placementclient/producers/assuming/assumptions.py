@@ -2,7 +2,7 @@
 """A file of assumptions: changes to a snapshot, each with its line and column."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -61,100 +61,43 @@ def parse_assumptions(text: str, path: str, sources: NamedFiles) -> tuple[Assump
     :raises errors.BadFile: if the text has faults, with line and column
     """
     document = parse_document(text, path, columns=True)
-    return document.sequence(lambda item: _read_assumption(item, sources))
+    return document.sequence(lambda entry: _read_assumption(entry, sources))
 
 
-def _read_assumption(at: Cursor, sources: NamedFiles) -> Assumption:
-    """Return the assumption of one entry, by the key that names its kind."""
-    readers: Mapping[str, Callable[[Cursor, NamedFiles], Assumption]] = {
-        'add': _read_new_hosts,
-        'without': lambda at, _: partial(
-            overlay.remove_hosts, at=at, **at.fields({'without': _read_texts})
-        ),
-        'servers': _read_new_servers,
-        'plan': lambda at, sources: partial(
-            overlay.apply_plan, at=at, **at.fields({'plan': lambda name: sources.plan(name.text())})
-        ),
-    }
-    inside = at.read_members((*_EDIT, *readers, 'like', 'name'))
-    return next((read for key, read in readers.items() if key in inside), _read_edit)(at, sources)
+def _read_assumption(entry: Cursor, sources: NamedFiles) -> Assumption:
+    """Return the assumption of one entry of a file, by the key that names its kind."""
+    kinds = ('add', 'without', 'servers', 'plan')
+    keys = entry.read_members((*_EDIT_READERS, *kinds, 'like', 'name'))
+    if 'add' in keys:
+        return _read_new_hosts(entry)
+    if 'without' in keys:
+        return _read_removed_hosts(entry)
+    if 'servers' in keys:
+        return _read_new_servers(entry, sources)
+    if 'plan' in keys:
+        return _read_applied_plan(entry, sources)
+    return _read_edit(entry)
 
 
-def _read_changes(
-    cursor: Cursor, read: Callable[[Cursor], tuple[str, ...]]
-) -> dict[str, frozenset[str]]:
-    """Return the names to add and to remove."""
-
-    def names(at: Cursor) -> frozenset[str]:
-        return frozenset(read(at))
-
-    changes: dict[str, frozenset[str]] = cursor.fields({'add': names, 'remove': names})
-    if not changes:
-        raise cursor.error('has neither add nor remove')
-    return changes
-
-
-def _read_member_of(cursor: Cursor) -> tuple[str, ...]:
-    """Return one condition for each entry: the UUIDs of aggregates, joined by commas."""
-    items = cursor.items() if isinstance(cursor.value, list) else [cursor]
-    return tuple(','.join(_read_aggregates(item)) for item in items)
-
-
-def _read_aggregates(at: Cursor) -> list[str]:
-    """Return UUIDs of aggregates from a text that joins them by commas."""
-    uuids = at.text().split(',')
-    for uuid in uuids:
-        if not is_uuid(uuid):
-            raise at.error(
-                f'{uuid!r} is not the UUID of an aggregate: placement resource provider aggregate '
-                'list HOST prints them'
-            )
-    return list(map(normalize_uuid, uuids))
-
-
-_EDIT: Mapping[str, Callable[[Cursor], object]] = {
-    'match': Cursor.text,
-    'with_trait': Cursor.symbol,
-    'without_trait': Cursor.symbol,
-    'with_class': Cursor.symbol,
-    'member_of': _read_member_of,
-    'inventories': lambda at: at.entries(read_inventory_fields),
-    'traits': lambda at: _read_changes(at, Cursor.symbols),
-    'aggregates': lambda at: _read_changes(at, lambda names: names.sequence(Cursor.uuid)),
-}
-
-
-def _read_edit(at: Cursor, _: NamedFiles) -> Assumption:
-    """Return the assumption that the selected providers have other inventories, traits or
-    aggregates.
-    """
-    fields = at.fields(_EDIT)
-    conditions = {name: fields.pop(name) for name in CONDITIONS if name in fields}
-    if not conditions:
-        raise at.error(f'selects nothing: give {", ".join(CONDITIONS)}')
-    if not fields:
-        raise at.error('changes nothing: give inventories, traits or aggregates')
-    selector, inventories = ProviderSelector(**conditions, at=at), fields.pop('inventories', {})
-    return partial(
-        overlay.edit_providers, at=at, selector=selector, inventories=inventories, names=fields
-    )
-
-
-def _read_new_hosts(at: Cursor, _: NamedFiles) -> Assumption:
+def _read_new_hosts(entry: Cursor) -> Assumption:
     """Return the assumption of further hosts."""
-    readers = {'add': lambda n: n.integer(1, MOST), 'like': Cursor.text, 'name': _read_template}
-    fields = at.fields(readers, list(readers))
-    number, name = fields['add'], fields['name']
-    if number > 1 and not _NUMBER.search(name):
-        raise at.descend('name').error(f'is the same {number} times: put {{n}} in it')
+    readers = {'add': _read_count, 'like': Cursor.text, 'name': _read_template}
+    fields = entry.fields(readers, list(readers))
+    count, name, like = fields['add'], fields['name'], fields['like']
+    if count > 1 and not _NUMBER.search(name):
+        raise entry.descend('name').error(f'is the same {count} times: put {{n}} in it')
 
-    def fill_number(n: int) -> str:
-        return _NUMBER.sub(lambda match: format(n, match[1] or ''), name)
+    def add_hosts(cloud: AssumedCloud) -> None:
+        # There may be too many names for a list.
+        names = (_fill_template(name, number) for number in range(1, count + 1))
+        overlay.add_hosts(cloud, entry, names, like)
 
-    # There may be too many for a list.
-    return lambda cloud: overlay.add_hosts(
-        cloud, at, map(fill_number, range(1, number + 1)), fields['like']
-    )
+    return add_hosts
+
+
+def _read_count(cursor: Cursor) -> int:
+    """Return the number of hosts or servers that an entry adds."""
+    return cursor.integer(1, MOST)
 
 
 def _read_template(cursor: Cursor) -> str:
@@ -163,6 +106,17 @@ def _read_template(cursor: Cursor) -> str:
     if set(_NUMBER.sub('', text)) & {'{', '}'}:
         raise cursor.error('unknown placeholder, known are {n} and with leading zeros {n:03d}')
     return text
+
+
+def _fill_template(name: str, number: int) -> str:
+    """Return a name of hosts with a number in the place of each placeholder."""
+    return _NUMBER.sub(lambda match: format(number, match[1] or ''), name)
+
+
+def _read_removed_hosts(entry: Cursor) -> Assumption:
+    """Return the assumption that hosts are gone."""
+    names = entry.fields({'without': _read_texts})['without']
+    return partial(overlay.remove_hosts, at=entry, without=names)
 
 
 def _read_texts(cursor: Cursor) -> tuple[str, ...]:
@@ -174,51 +128,138 @@ def _read_texts(cursor: Cursor) -> tuple[str, ...]:
     return cursor.texts()
 
 
-_SERVERS: Mapping[str, Callable[[Cursor], object]] = {
-    'flavor': Cursor.text,
-    'flavors': Cursor.text,
-    'resources': lambda at: at.entries(lambda amount: amount.integer(1, UNLIMITED)),
-    'required': Cursor.symbols,
-    'forbidden': Cursor.symbols,
-    'count': lambda at: at.integer(1, MOST),
-    'on': _read_texts,
+def _read_applied_plan(entry: Cursor, sources: NamedFiles) -> Assumption:
+    """Return the assumption that a plan is carried out."""
+    path = entry.fields({'plan': Cursor.text})['plan']
+    return partial(overlay.apply_plan, at=entry, plan=sources.plan(path))
+
+
+def _read_edit(entry: Cursor) -> Assumption:
+    """Return the assumption that the selected providers have other inventories, traits or
+    aggregates.
+    """
+    fields = entry.fields(_EDIT_READERS)
+    conditions = {name: fields.pop(name) for name in CONDITIONS if name in fields}
+    if not conditions:
+        raise entry.error(f'selects nothing: give {", ".join(CONDITIONS)}')
+    if not fields:
+        raise entry.error('changes nothing: give inventories, traits or aggregates')
+    return partial(
+        overlay.edit_providers,
+        at=entry,
+        selector=ProviderSelector(**conditions, at=entry),
+        inventories=fields.pop('inventories', {}),
+        names=fields,
+    )
+
+
+def _read_changes(
+    cursor: Cursor, read: Callable[[Cursor], Collection[str]]
+) -> dict[str, frozenset[str]]:
+    """Return the traits or aggregates to ``add`` and to ``remove``.
+
+    :param read: reads a list of them
+    """
+    changes: dict[str, Collection[str]] = cursor.fields({'add': read, 'remove': read})
+    if not changes:
+        raise cursor.error('has neither add nor remove')
+    return {key: frozenset(names) for key, names in changes.items()}
+
+
+def _read_member_of(cursor: Cursor) -> tuple[str, ...]:
+    """Return one condition for each entry: the UUIDs of aggregates, joined by commas."""
+    items = cursor.items() if isinstance(cursor.value, list) else [cursor]
+    return tuple(','.join(_read_aggregates(item)) for item in items)
+
+
+def _read_aggregates(cursor: Cursor) -> list[str]:
+    """Return UUIDs of aggregates from a text that joins them by commas."""
+    uuids = cursor.text().split(',')
+    for uuid in uuids:
+        if not is_uuid(uuid):
+            raise cursor.error(
+                f'{uuid!r} is not the UUID of an aggregate: placement resource provider aggregate '
+                'list HOST prints them'
+            )
+    return list(map(normalize_uuid, uuids))
+
+
+#: Reads the value of each key of an edit.
+_EDIT_READERS: Mapping[str, Callable[[Cursor], object]] = {
+    'match': Cursor.text,
+    'with_trait': Cursor.symbol,
+    'without_trait': Cursor.symbol,
+    'with_class': Cursor.symbol,
+    'member_of': _read_member_of,
+    'inventories': lambda cursor: cursor.entries(read_inventory_fields),
+    'traits': lambda cursor: _read_changes(cursor, Cursor.symbols),
+    'aggregates': lambda cursor: _read_changes(cursor, lambda names: names.sequence(Cursor.uuid)),
 }
 
 
-def _read_new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
+def _read_new_servers(entry: Cursor, sources: NamedFiles) -> Assumption:
     """Return the assumption of further servers."""
-    inside = at.read_members(['servers'])['servers']
-    fields = inside.fields(_SERVERS, ['count'])
+    servers = entry.read_members(['servers'])['servers']
+    fields = servers.fields(
+        {
+            'flavor': Cursor.text,
+            'flavors': Cursor.text,
+            'resources': lambda amounts: amounts.entries(_read_amount),
+            'required': Cursor.symbols,
+            'forbidden': Cursor.symbols,
+            'count': _read_count,
+            'on': _read_texts,
+        },
+        ['count'],
+    )
     count, hosts = fields.pop('count'), fields.pop('on', ())
     if ('flavor' in fields) == ('resources' in fields):
-        raise inside.error('has to have either a flavor or resources')
+        raise servers.error('has to have either a flavor or resources')
     path = fields.pop('flavors', None)
-    amounts = fields.get('resources', {}).items()
-    kind = fields.get('flavor') or ','.join(f'{name}={amount}' for name, amount in amounts)
-    asks = _make_request_builder(inside, fields, sources, path)
-    on = () if hosts == (ANY,) else hosts
-    return partial(overlay.add_servers, at=inside, kind=kind, asks=asks, count=count, on=on)
+    if 'flavor' in fields:
+        kind = fields['flavor']
+        build_request = _make_flavor_builder(servers, fields, sources, path)
+    else:
+        kind = ','.join(f'{name}={amount}' for name, amount in fields['resources'].items())
+        build_request = partial(_make_resource_request, fields)
+    return partial(
+        overlay.add_servers,
+        at=servers,
+        kind=kind,
+        build_request=build_request,
+        count=count,
+        on=() if hosts == (ANY,) else hosts,
+    )
 
 
-def _make_request_builder(
-    at: Cursor, fields: Mapping[str, Any], sources: NamedFiles, path: str | None
+def _read_amount(cursor: Cursor) -> int:
+    """Return the amount of a class that a server takes."""
+    return cursor.integer(1, UNLIMITED)
+
+
+def _make_resource_request(fields: Mapping[str, Any], _: Snapshot) -> NovaRequest:
+    """Return Nova's request for a new server with amounts and traits, in any cloud."""
+    return NovaRequest(CandidateRequest(Filter(**fields)))
+
+
+def _make_flavor_builder(
+    servers: Cursor, fields: Mapping[str, Any], sources: NamedFiles, path: str | None
 ) -> overlay.RequestBuilder:
-    """Return the function that builds Nova's request for a new server.
+    """Return the function that builds Nova's request for a new server of a flavor.
 
     :param path: of a file of flavors; ``None``: Nova is asked
     """
-    if 'resources' in fields:
-        request = CandidateRequest(Filter(**fields))
-        return lambda _: NovaRequest(request)
     if 'required' in fields or 'forbidden' in fields:
-        raise at.error('required and forbidden are for resources: a flavor has its own')
+        raise servers.error('required and forbidden are for resources: a flavor has its own')
     flavors = {flavor.name: flavor for flavor in sources.flavors(path)}
     name = fields['flavor']
     if name not in flavors:
-        raise at.descend('flavor').error(f'there is no flavor {name}{suggestion(name, flavors)}')
+        raise servers.descend('flavor').error(
+            f'there is no flavor {name}{suggestion(name, flavors)}'
+        )
 
-    def asks(snapshot: Snapshot) -> NovaRequest:
+    def build_request(snapshot: Snapshot) -> NovaRequest:
         is_owned = owners.is_owner_required(snapshot)
         return sources.scheduling.build_request(flavors[name], is_owned=is_owned)
 
-    return asks
+    return build_request

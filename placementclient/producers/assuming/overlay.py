@@ -154,18 +154,23 @@ def remove_hosts(cloud: AssumedCloud, at: Cursor, without: Sequence[str]) -> Non
 
 
 def add_servers(
-    cloud: AssumedCloud, at: Cursor, kind: str, asks: RequestBuilder, count: int, on: Sequence[str]
+    cloud: AssumedCloud,
+    at: Cursor,
+    kind: str,
+    build_request: RequestBuilder,
+    count: int,
+    on: Sequence[str],
 ) -> None:
     """Add servers where they have room; each host gets one server in turn.
 
     :param kind: the name of the flavor, or the amounts, for messages
-    :param asks: builds Nova's request for a server
+    :param build_request: builds Nova's request for a server
     :param on: names, UUIDs, or patterns of names of hosts; none: all hosts, by name
     """
     drain = DrainCloud(cloud.snapshot)
     roots = _find_roots(cloud.snapshot, on, at.descend('on')) if on else drain.topology.trees
     drain.hosts = list(roots)
-    nova = asks(cloud.snapshot)
+    nova = build_request(cloud.snapshot)
     request = parse_request(nova.first)
     number = drain.number_request(request)
     problem = build_problem(drain, {number: ()}, ())
