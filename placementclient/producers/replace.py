@@ -23,7 +23,8 @@ from placementclient.model.providers import (
 )
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import StateProducer
-from placementclient.producers.replaced import Irreplaceable, check_same_host, replace_provider
+from placementclient.producers.replaced import Irreplaceable, replace_provider
+from placementclient.producers.same_host import check_same_host
 from placementclient.reading.capture import capture
 
 #: From here on a provider that is no root can get another parent.
@@ -244,13 +245,13 @@ def _check_name(request: Replacement, old: Provider, new: Provider | None) -> st
 
 def _find_temporary_inventories(plan: Plan) -> Iterator[str]:
     """Yield the names of the providers that get temporary inventories."""
-    for tree in plan.changes:
-        changes = {change.uuid: change for change in tree.providers}
-        for operation in list_operations(tree):
+    for change in plan.changes:
+        providers = {provider.uuid: provider for provider in change.providers}
+        for operation in list_operations(change):
             if isinstance(operation, SetInventories):
-                change = changes[operation.provider_uuid]
-                if operation.before != change.content_before.inventories:
-                    yield change.name
+                provider = providers[operation.provider_uuid]
+                if operation.before != provider.content_before.inventories:
+                    yield provider.name
 
 
 def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:

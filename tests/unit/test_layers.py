@@ -48,7 +48,7 @@ LONGEST_CHAIN = 9
 PURE = (
     *('basis', 'model', 'planner', 'placing', 'insight', 'render'),
     *(f'files.{name}' for name in ('cursors', 'decoding', 'documents', 'encoding', 'snapshots')),
-    *('producers.assuming', 'producers.edited', 'producers.replaced'),
+    *('producers.assuming', 'producers.edited', 'producers.replaced', 'producers.same_host'),
     *('nova.schema', 'nova.records', 'nova.server_request', 'changes.records'),
     *('nova.cpus', 'nova.settings', 'nova.features'),
     *('changes.operations', 'changes.transfers', 'changes.diff'),

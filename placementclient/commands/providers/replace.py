@@ -112,7 +112,7 @@ class ReplaceProvider(ChangeCommand):
         :param source: the list of compute nodes: a file, or the word for Nova; None: Nova
         """
         from placementclient.nova import compute_hosts, service
-        from placementclient.producers.replaced import check_compute_nodes
+        from placementclient.producers.same_host import check_compute_nodes
 
         try:
             nodes = service_lists.read_records(self, 'hypervisors', source)

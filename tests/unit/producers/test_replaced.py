@@ -15,7 +15,8 @@ from placementclient.changes.summary import change_rows
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import LONGEST_NAME, restore_name, temporary_name
-from placementclient.producers.replaced import Irreplaceable, check_same_host, replace_provider
+from placementclient.producers.replaced import Irreplaceable, replace_provider
+from placementclient.producers.same_host import check_same_host
 from tests.snapshot_pairs import content
 from tests.unit.insight.clouds import cloud, consumer, provider
 
