@@ -44,8 +44,8 @@ LOCK_TIMEOUT = 300
 _SCRIPTS = Path(str(models.__file__)).with_name('alembic') / 'versions'
 _REVISION = re.compile(r'^(down_)?revision = [\'"](\w+)[\'"]', re.MULTILINE)
 #: Tables by which a database is known. That of nova_api has those of Placement's beginnings too.
-_OF_PLACEMENT, _OF_NOVA_API = 'resource_providers', 'cell_mappings'
-_READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
+_PLACEMENT_TABLE, _NOVA_API_TABLE = 'resource_providers', 'cell_mappings'
+_READ_METHODS = frozenset({'GET', 'HEAD', 'OPTIONS'})
 
 
 def is_running() -> bool:
@@ -62,7 +62,7 @@ def start(database: str | None, conf_file: str | None) -> Service:
     with _explain_failures(where):
         conf = make_configuration(database, conf_file)
     with _explain_failures(where, str(conf.placement_database.connection)):
-        return _start(Service(conf), Service.check)
+        return _start(Service(conf), Service.check_schema)
 
 
 def start_scratch(folder: Path) -> Service:
@@ -75,6 +75,7 @@ def start_scratch(folder: Path) -> Service:
 
 
 def _start_local() -> Service:
+    """Return the service on the user's own database, in the data directory."""
     data = os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share'
     folder = Path(data, 'placementclient')
     with _explain_failures(str(folder)):
@@ -90,15 +91,20 @@ def _start_migrated(path: Path, durable: bool = True) -> Service:
     # One process at a time, because SQLite's locks do not span a migration.
     with lockutils.external_lock('migration.lock', lock_path=str(path.parent)):
         return _start(
-            Service(make_configuration(_make_sqlite_url(path), durable=durable)), Service.migrate
+            Service(make_configuration(_make_sqlite_url(path), durable=durable)),
+            Service.migrate_schema,
         )
 
 
 def _start(service: Service, prepare: Callable[[Service], None] | None = None) -> Service:
+    """Return a service, ready to answer; close it if it cannot start.
+
+    :param prepare: checks or migrates the schema of the database
+    """
     try:
         if prepare:
             prepare(service)
-        service.load()
+        service.start_server()
     except BaseException:
         service.close()
         raise
@@ -132,6 +138,7 @@ def _explain_failures(where: str, url: str = '') -> Iterator[None]:
 
 
 def _make_sqlite_url(path: Path) -> str:
+    """Return the URL of a SQLite file."""
     return URL.create('sqlite', database=str(path)).render_as_string()
 
 
@@ -179,8 +186,12 @@ def make_configuration(
     return conf
 
 
-class _Turn(threading.local):
-    """The request that this thread carries out: if it writes, and its connection to SQLite."""
+class _ThreadRequest(threading.local):
+    """The request that this thread carries out.
+
+    :ivar writes: whether it may write, so that its outermost transaction begins as a writer
+    :ivar writer: the connection of that transaction to SQLite, while it is open
+    """
 
     writes = False
     writer: Connection | None = None
@@ -196,8 +207,8 @@ class Service:
                 log.setLevel(logging.CRITICAL)
         # Its messages about an engine have the URL.
         logging.getLogger('oslo_db').setLevel(logging.CRITICAL)
-        self._turn = _Turn()
-        self._conf = conf
+        self._thread = _ThreadRequest()
+        self._conf, self._transactions = conf, Transactions(conf)
         settings = dict(self._conf.placement_database.items())
         del settings['sync_on_startup']
         manager = enginefacade.transaction_context()
@@ -216,12 +227,10 @@ class Service:
         # Drivers take one in the query too.
         return str(self._engine.url.set(query={}).render_as_string())
 
-    def check(self) -> None:
+    def check_schema(self) -> None:
         """Raise an error if the schema of the database is not that of the installed server."""
-        url, sync = (
-            self._engine.url,
-            'run `OS_PLACEMENT_DATABASE__CONNECTION=URL placement-manage db sync` with its URL',
-        )
+        url = self._engine.url
+        sync = 'run `OS_PLACEMENT_DATABASE__CONNECTION=URL placement-manage db sync` with its URL'
         if url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:'):
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
@@ -239,17 +248,17 @@ class Service:
             fault = f'has a schema that this openstack-placement does not know ({revision})'
         raise errors.DirectError(f'The database {database_url.hide_password(url)} {fault}')
 
-    def migrate(self) -> None:
+    def migrate_schema(self) -> None:
         """Create the schema, or upgrade it."""
         if _read_revision(self._engine) != _list_revisions()[0]:
             from placement.db.sqlalchemy import migration
 
-            self._turn.writes = True
+            self._thread.writes = True
             migration.upgrade('head')
 
-    def load(self) -> None:
+    def start_server(self) -> None:
         """Start the server, which adds missing standard traits and classes."""
-        self._turn.writes = True
+        self._thread.writes = True
         policy.init(self._conf)
         database_context = db_api.DbContext()
         try:
@@ -263,7 +272,6 @@ class Service:
                 'traits or classes, which Placement writes when it starts, and this user may only '
                 'read: run a command once as a user who may write'
             ) from None
-        self._transactions = Transactions(self._conf)
 
     def answer(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
@@ -272,7 +280,7 @@ class Service:
         caller = context.get_current()
         request = webob.Request.blank(url, method=method, headers=headers, body=body)
         if not self._transactions.is_open:
-            self._turn.writes, self._turn.writer = method not in _READING, None
+            self._thread.writes, self._thread.writer = method not in _READ_METHODS, None
         try:
             return self._transactions.answer(request)
         finally:
@@ -281,17 +289,18 @@ class Service:
 
     def transaction(self, headers: Mapping[str, str]) -> AbstractContextManager[None]:
         """Put all requests of this thread in the block into one transaction of a caller."""
-        self._turn.writes, self._turn.writer = True, None
+        self._thread.writes, self._thread.writer = True, None
         return self._transactions.begin(headers)
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
         """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`."""
-        self._turn.writes = False
+        self._thread.writes = False
         with translate_errors():
             return tables.read_snapshot(self._engine, roots, types=types)
 
     def providers(self, roots: Collection[str]) -> list[Provider]:
-        self._turn.writes = False
+        """Read one table: see :class:`placementclient.model.snapshots.SnapshotReader`."""
+        self._thread.writes = False
         with translate_errors():
             return tables.read_providers(self._engine, roots)
 
@@ -308,7 +317,7 @@ class Service:
         # The server's transactions begin by reading. If another process has written since, SQLite
         # refuses to let them write (database is locked). So those of a request that may write begin
         # as writers; but only the outermost, within which the server opens a second one to read.
-        turn = self._turn
+        thread = self._thread
 
         @event.listens_for(engine, 'connect')
         def be_patient(connection: DBAPIConnection, _record: object) -> None:
@@ -318,16 +327,16 @@ class Service:
         def begin(
             connection: Connection, _cursor: object, statement: str, parameters: object, *_: object
         ) -> tuple[str, object]:
-            if statement == 'BEGIN' and turn.writes and turn.writer is None:
-                turn.writer = connection
+            if statement == 'BEGIN' and thread.writes and thread.writer is None:
+                thread.writer = connection
                 statement = 'BEGIN IMMEDIATE'
             return statement, parameters
 
         @event.listens_for(engine, 'commit')
         @event.listens_for(engine, 'rollback')
         def end(connection: Connection) -> None:
-            if turn.writer is connection:
-                turn.writer = None
+            if thread.writer is connection:
+                thread.writer = None
 
 
 def _read_revision(engine: Engine) -> str | None:
@@ -340,13 +349,16 @@ def _read_revision(engine: Engine) -> str | None:
 
 
 def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
-    """Return whose tables a database has, in words; empty for Placement's or none."""
+    """Return whose tables a database has, in words; empty for Placement's or none.
+
+    :param is_known: whether its schema has a revision of Placement
+    """
     names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
     if is_known or not names:
         return ''
-    if _OF_NOVA_API in names:
-        return f'nova_api, such as {_OF_NOVA_API}'
-    if _OF_PLACEMENT in names:
+    if _NOVA_API_TABLE in names:
+        return f'nova_api, such as {_NOVA_API_TABLE}'
+    if _PLACEMENT_TABLE in names:
         return ''
     return f'something else, such as {listed(names, 3)}'
 

@@ -26,6 +26,8 @@ SELECTED = 500
 #: How many rows a table's cursor hands out at once.
 _FETCHED = 1000
 
+#: The ids of the roots of the trees that are read; ``None``: all trees.
+_RootIds = list[int] | None
 T = TypeVar('T')
 R = TypeVar('R', bound=tuple[object, ...])
 
@@ -38,13 +40,13 @@ def read_snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool)
     :param types: whether consumers have types, as from microversion 1.38 on
     """
     with _open_transaction(engine) as connection:
-        return _TableReader(connection, roots, types).snapshot()
+        return _TableReader(connection).read_snapshot(roots, types=types)
 
 
 def read_providers(engine: Engine, roots: Collection[str]) -> list[Provider]:
     """Return the providers of some trees, by the UUIDs of their roots."""
     with _open_transaction(engine) as connection:
-        return list(_TableReader(connection, roots, False).providers().values())
+        return list(_TableReader(connection).read_providers(roots)[0].values())
 
 
 @contextlib.contextmanager
@@ -61,41 +63,38 @@ def _open_transaction(engine: Engine) -> Iterator[Connection]:
 class _TableReader:
     """Reads the tables in one transaction, with a query for each."""
 
-    def __init__(self, connection: Connection, roots: Collection[str] | None, types: bool) -> None:
-        self._connection, self._roots, self._types = connection, roots, types
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._shared: dict[Any, Any] = {}
-        #: The ids of the roots of all that is read; ``None``: everything.
-        self._root_ids: list[int] | None = None
 
-    def snapshot(self) -> Snapshot:
-        read_providers = self.providers()
+    def read_snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
+        """Return some trees, or all, with the consumers on them."""
+        providers, root_ids = self.read_providers(roots)
         classes, traits = self._read_names(models.ResourceClass), self._read_names(models.Trait)
-        inventories = self._read_inventories(classes)
-        traits_of = self._read_sets(models.ResourceProviderTrait, 'trait_id', traits)
+        inventories = self._read_inventories(root_ids, classes)
+        traits_of = self._read_sets(root_ids, models.ResourceProviderTrait, 'trait_id', traits)
         aggregates = self._read_names(models.PlacementAggregate, 'uuid')
         aggregates_of = self._read_sets(
-            models.ResourceProviderAggregate, 'aggregate_id', aggregates
+            root_ids, models.ResourceProviderAggregate, 'aggregate_id', aggregates
         )
-        used, allocated = self._read_allocations(classes)
+        used, allocated = self._read_allocations(root_ids, classes)
         nothing: frozenset[str] = frozenset()
-        return Snapshot(
-            [
-                ProviderState(
-                    provider,
-                    inventories.get(id, {}),
-                    traits_of.get(id, nothing),
-                    aggregates_of.get(id, nothing),
-                    # Usages are those of inventories.
-                    {name: used.get(id, {}).get(name, 0) for name in inventories.get(id, ())},
-                )
-                for id, provider in read_providers.items()
-            ],
-            self._read_consumers(
-                allocated, {provider.uuid for provider in read_providers.values()}
-            ),
-        )
+        states = [
+            ProviderState(
+                provider,
+                inventories.get(id, {}),
+                traits_of.get(id, nothing),
+                aggregates_of.get(id, nothing),
+                # Usages are those of inventories.
+                {name: used.get(id, {}).get(name, 0) for name in inventories.get(id, ())},
+            )
+            for id, provider in providers.items()
+        ]
+        uuids = {state.uuid for state in states}
+        return Snapshot(states, self._read_consumers(root_ids, allocated, uuids, types=types))
 
-    def providers(self) -> dict[int, Provider]:
+    def read_providers(self, roots: Collection[str] | None) -> tuple[dict[int, Provider], _RootIds]:
+        """Return the providers of some trees, or of all, by id, and the ids of the roots."""
         rp = models.ResourceProvider
         root, parent = aliased(rp), aliased(rp)
         query = (
@@ -105,16 +104,16 @@ class _TableReader:
             .join(root, rp.root_provider_id == root.id)
             .outerjoin(parent, rp.parent_provider_id == parent.id)
         )
-        selected = None if self._roots is None else frozenset(self._roots)
+        selected = None if roots is None else frozenset(roots)
         if selected is None or len(selected) > SELECTED:
-            return {
+            providers = {
                 row[0]: Provider(*map(self._share_equal, row[1:6]))
                 for row in self._fetch_rows(query)
                 if selected is None or row[5] in selected
             }
+            return providers, None
         rows = list(self._fetch_rows(query.where(root.uuid.in_(list(selected)))))
-        self._root_ids = sorted({row[6] for row in rows})
-        return {row[0]: Provider(*row[1:6]) for row in rows}
+        return {row[0]: Provider(*row[1:6]) for row in rows}, sorted({row[6] for row in rows})
 
     def _read_names(self, model: type[models.BASE], column: str = 'name') -> dict[int, str]:
         """Return the names in a table, by ID."""
@@ -123,7 +122,9 @@ class _TableReader:
             for id, name in self._fetch_rows(select(model.id, getattr(model, column)))
         }
 
-    def _read_inventories(self, classes: Mapping[int, str]) -> dict[int, dict[str, Inventory]]:
+    def _read_inventories(
+        self, root_ids: _RootIds, classes: Mapping[int, str]
+    ) -> dict[int, dict[str, Inventory]]:
         """Return the inventories of each provider, by class."""
         model, result = models.Inventory, dict[int, dict[str, Inventory]]()
         query = select(
@@ -131,17 +132,17 @@ class _TableReader:
             model.resource_class_id,
             *(getattr(model, field) for field in Inventory.__struct_fields__),
         )
-        for row in self._fetch_rows(self._limit_to_trees(query, model)):
+        for row in self._fetch_rows(_limit_to_trees(query, model, root_ids)):
             result.setdefault(row[0], {})[classes[row[1]]] = self._share_equal(Inventory(*row[2:]))
         return result
 
     def _read_sets(
-        self, model: type[models.BASE], column: str, names: Mapping[int, str]
+        self, root_ids: _RootIds, model: type[models.BASE], column: str, names: Mapping[int, str]
     ) -> dict[int, frozenset[str]]:
         """Return the entries of a table of pairs for each provider."""
         query = select(model.resource_provider_id, getattr(model, column))
         rows = self._fetch_rows(
-            self._limit_to_trees(query, model).order_by(model.resource_provider_id)
+            _limit_to_trees(query, model, root_ids).order_by(model.resource_provider_id)
         )
         return {
             provider: self._share_equal(frozenset(names[id] for _, id in pairs))
@@ -149,7 +150,7 @@ class _TableReader:
         }
 
     def _read_allocations(
-        self, classes: Mapping[int, str]
+        self, root_ids: _RootIds, classes: Mapping[int, str]
     ) -> tuple[dict[int, dict[str, int]], dict[int, dict[str, dict[str, int]]]]:
         """Return the usage of each provider and class, and the holdings of each consumer."""
         model, rp, consumer = models.Allocation, models.ResourceProvider, models.Consumer
@@ -158,8 +159,8 @@ class _TableReader:
             .join(rp, model.resource_provider_id == rp.id)
             .outerjoin(consumer, model.consumer_id == consumer.uuid)
         )
-        if self._root_ids is not None:
-            query = query.where(model.consumer_id.in_(self._select_consumers()))
+        if root_ids is not None:
+            query = query.where(model.consumer_id.in_(_select_consumers(root_ids)))
         used: dict[int, dict[str, int]] = {}
         allocated: dict[int, dict[str, dict[str, int]]] = {}
         for id, uuid, consumer_id, class_id, amount in self._fetch_rows(query):
@@ -171,12 +172,13 @@ class _TableReader:
                 holdings.setdefault(self._share_equal(uuid), {})[name] = amount
         return used, allocated
 
-    def _select_consumers(self) -> Select[tuple[str]]:
-        """Return a query for the UUIDs of the consumers with allocations on the trees."""
-        return self._limit_to_trees(select(models.Allocation.consumer_id), models.Allocation)
-
     def _read_consumers(
-        self, allocated: Mapping[int, dict[str, dict[str, int]]], read_providers: Container[str]
+        self,
+        root_ids: _RootIds,
+        allocated: Mapping[int, dict[str, dict[str, int]]],
+        providers: Container[str],
+        *,
+        types: bool,
     ) -> Iterator[Consumer]:
         """Yield the consumers with allocations on the providers, with all their allocations."""
         consumer, project, user = models.Consumer, models.Project, models.User
@@ -187,18 +189,18 @@ class _TableReader:
             .join(user, consumer.user_id == user.id)
             .outerjoin(kind, consumer.consumer_type_id == kind.id)
         )
-        if self._root_ids is not None:
-            query = query.where(consumer.uuid.in_(self._select_consumers()))
+        if root_ids is not None:
+            query = query.where(consumer.uuid.in_(_select_consumers(root_ids)))
         for id, uuid, project_id, user_id, generation, type_ in self._fetch_rows(query):
             allocations = allocated.get(id, {})
-            if any(provider in read_providers for provider in allocations):
+            if any(provider in providers for provider in allocations):
                 yield Consumer(
                     uuid,
                     allocations,
                     self._share_equal(project_id),
                     self._share_equal(user_id),
                     generation,
-                    self._share_equal(type_) if self._types else None,
+                    self._share_equal(type_) if types else None,
                 )
 
     def _fetch_rows(self, query: Select[Any]) -> Iterator[Any]:
@@ -206,16 +208,22 @@ class _TableReader:
         for rows in self._connection.execute(query).partitions(_FETCHED):
             yield from rows
 
-    def _limit_to_trees(self, query: Select[R], model: type[models.BASE]) -> Select[R]:
-        """Return a query of rows that belong to providers, for the providers of the trees."""
-        if self._root_ids is None:
-            return query
-        rp = models.ResourceProvider
-        return query.join(rp, model.resource_provider_id == rp.id).where(
-            rp.root_provider_id.in_(self._root_ids)
-        )
-
     def _share_equal(self, value: T) -> T:
         """Return one object for equal values: the hosts of a cloud are alike."""
         shared: T = self._shared.setdefault(value, value)
         return shared
+
+
+def _limit_to_trees(query: Select[R], model: type[models.BASE], root_ids: _RootIds) -> Select[R]:
+    """Return a query of rows that belong to providers, for the providers of the trees."""
+    if root_ids is None:
+        return query
+    rp = models.ResourceProvider
+    in_trees = rp.root_provider_id.in_(root_ids)
+    return query.join(rp, model.resource_provider_id == rp.id).where(in_trees)
+
+
+def _select_consumers(root_ids: list[int]) -> Select[tuple[str]]:
+    """Return a query for the UUIDs of the consumers with allocations on the trees."""
+    query = select(models.Allocation.consumer_id)
+    return _limit_to_trees(query, models.Allocation, root_ids)

@@ -41,7 +41,7 @@ def emptied(url):
     tables.drop_all(engine)
     engine.dispose()
     service = Service(make_configuration(url))
-    service.migrate()
+    service.migrate_schema()
     service.close()
 
 
