@@ -97,23 +97,6 @@ def ratio_plan(client):
     return plan('resource provider inventory set', live, after)
 
 
-def test_verify_tells_pending_from_rolled_back_from_damaged(client, tmp_path):
-    made, path = ratio_plan(client), str(tmp_path / 'journal')
-
-    def verified(journal_path):
-        (row,) = engines.verify(client, made, journal_path=journal_path)
-        assert row.kind == 'not-applied'
-        return row.reason, runs.judge_deviation(row), row.is_wrong
-
-    not_applied, taken_back = 'the plan is not applied to this tree', 'the plan was rolled back'
-    assert verified(None) == (not_applied, 'pending', True)
-    engines.apply(client, made, path)
-    engines.rollback(client, made, str(tmp_path / 'other'))
-    assert verified(path) == (not_applied, 'damaged', True)
-    engines.rollback(client, made, path)
-    assert verified(path) == (taken_back, 'pending', False)
-
-
 def test_a_server_that_moved_again_is_changed_later_where_the_journal_says_applied(
     client, tmp_path
 ):

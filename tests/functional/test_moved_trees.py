@@ -273,21 +273,3 @@ def test_options_of_declarations_do_not_go_with_moves(placement, cloud):
             2,
             '--prune, --reparent, --previous and --compute-node are for files without moves\n',
         )
-
-
-def test_a_move_names_its_new_target_beside_the_uuid(placement, client, cloud):
-    spec = [
-        {
-            'from_resource_provider': 'compute1',
-            'to_resource_provider': '5b5d7ed9-4ee9-4b9b-9d9c-5d2d1b7d7d1b',
-            'name': CHILD,
-            'moved_resources': {'VGPU': 4},
-        }
-    ]
-    (cloud / 'spec.json').write_text(json.dumps(spec))
-    assert placement(f'{RESHAPE} plan --spec spec.json -o plan.json').status == 0
-    assert placement(f'{RESHAPE} apply plan.json --yes').status == 0
-    child = capture(client).find(CHILD)
-    assert child.uuid == '5b5d7ed9-4ee9-4b9b-9d9c-5d2d1b7d7d1b'
-    assert held(client) == MOVED
-    assert placement(f'{RESHAPE} rollback plan.json --yes').status == 0

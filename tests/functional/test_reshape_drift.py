@@ -13,7 +13,6 @@ from placementclient.model.outcomes import State
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
-from tests.numbers import few_quick
 
 ROOT = uuid_of('compute0')
 Disturb = Callable[[Client], None]
@@ -78,18 +77,15 @@ def consumer_of(client, name):
     return allocation.show(client, uuid_of(name)).value
 
 
-WHEN = few_quick(['POST /reshaper', 'before', 'POST /resource_providers'], quick=1)
-
-
-@pytest.mark.parametrize('when', WHEN)
 @pytest.mark.parametrize(
     'disturb',
     [add_trait, touch, free, allocate('new', 0), grow, hand_over],
     ids=['trait', 'generation', 'freed', 'allocated', 'inventory', 'project'],
 )
-def test_apply_keeps_unrelated_changes_of_others(client, when, disturb, path):
+def test_apply_keeps_unrelated_changes_of_others(client, disturb, path):
+    """``tests.interleavings`` tries every moment."""
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), 1, moved_trait=True)
-    outcome = applied(client, path, plan, disturb, when)
+    outcome = applied(client, path, plan, disturb, 'POST /reshaper')
     assert outcome.exit_status is ExitStatus.DONE, outcome
     after = clouds.captured(client)
     deviations = engines.verify(client, plan, journal_path=path)

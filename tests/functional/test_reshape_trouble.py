@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deleted objects, missing roles, full disks, and two runs at a time."""
+"""Deleted objects, missing roles, full disks, cut journals, and two runs at a time."""
 
 import errno
 import os
@@ -66,6 +66,22 @@ def test_a_full_disk_stops_apply_before_the_next_request(client, tmp_path, monke
     assert 0 < len(writes) <= path.read_text().count('"intent"')
     monkeypatch.undo()
     assert engines.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
+    assert engines.verify(client, plan) == []
+
+
+@pytest.mark.slow
+def test_apply_goes_on_from_any_prefix_of_the_journal(client, tmp_path):
+    """Whatever prefix of the journal is on the disk, the service knows what was done."""
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=1)), moved_trait=True)
+    path = tmp_path / 'plan.journal'
+    engines.apply(client, plan, str(path))
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 151):
+        path.write_bytes(whole[:length])
+        outcome = engines.apply(client, plan, str(path))
+        assert outcome.exit_status is ExitStatus.DONE, (length, outcome)
+        with journal.open_journal(str(path), plans.plan_digest(plan)) as opened:
+            assert opened.record_for(plan.changes[0].root_provider_uuid).ended == 'applied'
     assert engines.verify(client, plan) == []
 
 

@@ -30,11 +30,6 @@ def status(client, plan):
 PENDING = ('not-applied', 'pending', False)
 
 
-def test_a_tree_that_was_never_applied_is_pending(client, plan):
-    assert rows(client, plan) == [PENDING]
-    assert status(client, plan) == (Status.PENDING, '')
-
-
 def test_verify_shows_one_row_for_one_changed_total(client, plan):
     resize(9)(client)
     assert rows(client, plan) == [PENDING, ('inventory', 'changed later', False)]
@@ -89,18 +84,27 @@ def test_the_table_of_verify_has_the_verdict(client, plan, path):
     assert list(table) == [('compute0', 'as planned', '', False, 'applied')]
 
 
-def test_trees_that_are_pending_are_no_damage(client, path):
+def test_trees_that_are_pending_or_rolled_back_are_no_damage(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=3, servers=2)), 1)
+    rolled_back = 'the plan was rolled back'
+    unapplied = 'the plan is not applied to this tree'
 
-    def deviations():
-        return [(d.subject, d.is_error) for d in engines.verify(client, plan, journal_path=path)]
+    def deviations(journal=path):
+        found = engines.verify(client, plan, journal_path=journal)
+        return {
+            it.subject: (it.reason, runs.judge_deviation(it), it.is_wrong, it.is_error)
+            for it in found
+        }
 
-    assert deviations() == [(f'compute{n}', False) for n in range(3)]
+    pending = unapplied, 'pending', True, False
+    later = unapplied, 'pending', False, False
+    assert deviations(None) == {f'compute{number}': pending for number in range(3)}
     engines.apply(client, plan, path, limit=1)
-    assert deviations() == [('compute1', False), ('compute2', False)]
+    assert deviations() == {'compute1': later, 'compute2': later}
     engines.apply(client, plan, path)
-    assert deviations() == []
+    assert deviations() == {}
     engines.rollback(client, plan, f'{path}.other', trees=['compute1'])
-    assert deviations() == [('compute1', True)]
+    damaged = {'compute1': (unapplied, 'damaged', True, True)}
+    assert deviations() == damaged
     engines.rollback(client, plan, path, trees=['compute0'])
-    assert deviations() == [('compute0', False), ('compute1', True)]
+    assert deviations() == {'compute0': (rolled_back, 'pending', False, False), **damaged}
