@@ -139,18 +139,18 @@ def _make_fits_key(flavor: str | None, item: Fits) -> tuple[str, ...]:
 def _find_changes(
     before: Mapping[K, int], after: Mapping[K, int]
 ) -> Iterator[tuple[K, int | None, int | None]]:
-    """Yield each key whose number changes, with both numbers; ``None``: there is no such line."""
+    """Yield each key whose number changes, with both numbers; ``None``: there is no such line.
+
+    A line that comes or goes with the number 0 changes nothing.
+    """
     removed = [key for key in before if key not in after]
     for key in (*removed, *after):
         first, second = before.get(key), after.get(key)
-        if first != second:
+        if (first or 0) != (second or 0):
             yield key, first, second
 
 
 def _show_change(resource_class: str, before: int | None, after: int | None) -> tuple[Facts, ...]:
     """Return the cells of both amounts, with units for people, and of their difference."""
-    values = (
-        Facts(None) if amount is None else show_amount(resource_class, amount)
-        for amount in (before, after)
-    )
+    values = (show_amount(resource_class, amount) for amount in (before, after))
     return *values, show_difference(resource_class, (after or 0) - (before or 0))

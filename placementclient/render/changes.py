@@ -8,9 +8,9 @@ from placementclient.basis.wording import tally
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import ChangeRow, State, TreeResult
 from placementclient.model.plans import Change
-from placementclient.render import differences
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts
+from placementclient.render.lines import wrap_lines
 
 PLANNED = ('object', 'change', 'before', 'after')
 CARRIED = (*PLANNED, 'state', 'reason')
@@ -83,21 +83,18 @@ def format_rows(
 
     :param width: of the longest line, in characters
     """
-    return differences.wrap_texts((_format_row(*map(format_cell, row)) for row in rows), width)
+    return wrap_lines(map(_format_row, rows), width)
 
 
-def format_planned(rows: Iterable[ChangeRow], width: int) -> Iterator[str]:
-    """Yield the parts of a planned change as lines: ``+``, ``~`` or ``-``, the object and the part.
-
-    :param width: of the longest line, in characters
-    """
-    return format_rows(PLANNED, map(_make_cells, rows), width)
+def format_planned(rows: Iterable[ChangeRow]) -> Iterator[str]:
+    """Yield each part of a planned change as a line: ``+``, ``~`` or ``-``, object and part."""
+    return map(_format_row, map(_make_cells, rows))
 
 
-def _format_row(
-    name: str, change: str, before: str, after: str, state: str = '', reason: str = ''
-) -> str:
+def _format_row(row: Sequence[object]) -> str:
     """Return one row of the table of a change as text."""
+    name, change, before, after, *result = map(format_cell, row)
+    state, reason = result or ('', '')
     outcome = ''
     if state not in _EXPECTED:
         outcome = f'{state}: {reason}' if reason else state

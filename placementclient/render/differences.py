@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The differences between two snapshots as lines of text."""
 
-import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -12,8 +10,6 @@ from placementclient.render import facts
 from placementclient.render.units import format_amount
 
 _SIGNS = {'added': '+', 'changed': '~', 'removed': '-'}
-#: The space before an amount and before its unit.
-_IN_AMOUNT = re.compile(r'(?<=\w) (?=\d)|(?<=\d) (?=[KMGTPE]iB)')
 _SETS = {'traits': 'trait', 'aggregates': 'aggregate'}
 
 
@@ -48,22 +44,6 @@ def _make_line_key(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
     difference, sign, text = item
     is_shared = difference.kind == 'consumer' and sign != '~'
     return sign, difference.name, difference.uuid if is_shared else text
-
-
-def wrap_texts(texts: Iterable[str], width: int) -> Iterator[str]:
-    """Yield texts as lines of limited width.
-
-    :param width: of the longest line, in characters; names, UUIDs and amounts are never broken
-    """
-    for text in texts:
-        wrapped = textwrap.wrap(
-            _IN_AMOUNT.sub('\xa0', text),
-            width,
-            subsequent_indent='    ',
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        yield from (line.replace('\xa0', ' ') for line in wrapped)
 
 
 def _describe_parts(difference: Difference) -> Iterator[tuple[str, str]]:

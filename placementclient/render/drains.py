@@ -201,12 +201,9 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
                 'which each move has room'
             )
         case _ if decision.strict.is_complete:
-            waves = max((move.wave for move in moves), default=0)
-            offloaded = sum(move.target is None for move in moves)
-            more = f', and {offloaded} to offload' if offloaded else ''
             stuck = len(decision.unsettled)
             left = f'; {counted(stuck, "consumer")} cannot move' if stuck else ''
-            return f'{servers} to move: all have a place{more}, in {counted(waves, "wave")}{left}'
+            return f'{servers} to move{_describe_waves(moves)}{left}'
         case DrainVerdict.NO if least == most:
             return f'Impossible: {least} of {servers} can move (proved)'
         case DrainVerdict.NO:
@@ -218,6 +215,16 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
         f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '
         '(--solver-timeout)'
     )
+
+
+def _describe_waves(moves: Sequence[ServerMove]) -> str:
+    """Return the end of the sentence about moves of which each has a place; empty without moves."""
+    if not moves:
+        return ''
+    offloaded = sum(move.target is None for move in moves)
+    more = f', and {offloaded} to offload' if offloaded else ''
+    waves = max(move.wave for move in moves)
+    return f': all have a place{more}, in {counted(waves, "wave")}'
 
 
 def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
@@ -315,7 +322,7 @@ def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
     consumers = cloud.snapshot.consumers
     stuck = [
         (
-            *(None, finding.subject, host, '', _make_allocations_cell(holder.allocations)),
+            *(Facts(None), finding.subject, host, '', _make_allocations_cell(holder.allocations)),
             *(str(MoveState.CANNOT_MOVE), finding.facts['reason'], finding.facts['command']),
         )
         for finding in answer.unsettled

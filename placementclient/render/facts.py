@@ -35,9 +35,10 @@ class Facts(columns.FormattableColumn[object]):
         return self._show()
 
 
-def show_amount(resource_class: str, amount: int) -> Facts:
+def show_amount(resource_class: str, amount: int | None) -> Facts:
     """Return the cell of an amount, for people with the unit of its class: ``1.5 TiB``."""
-    return Facts(amount, lambda amount: RightAligned(format_amount(resource_class, amount)))
+    text = '' if amount is None else format_amount(resource_class, amount)
+    return Facts(amount, lambda _: RightAligned(text))
 
 
 def show_difference(resource_class: str, amount: int) -> Facts:

@@ -14,8 +14,6 @@ from placementclient.render import changes, trees
 
 #: The title of the moves of a reshape. A table of changes has the aggregates, moves do not.
 _MOVES = 'who goes where'
-#: The longest line of a change, in characters.
-_WIDTH = 96
 
 
 def describe_extent(changes: Iterable[Change]) -> str:
@@ -67,7 +65,7 @@ def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
         if is_summary:
             yield f'  {tree.root_provider_name}: {counted(len(parts), "change")}'
         else:
-            yield from ('', *_format_tree(tree, 'changes', changes.format_planned(parts, _WIDTH)))
+            yield from ('', *_format_tree(tree, 'changes', changes.format_planned(parts)))
 
 
 def _format_warnings(plan: Plan) -> Iterator[str]:

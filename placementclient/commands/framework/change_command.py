@@ -140,9 +140,10 @@ class ChangeCommand(base.Lister):
             return
         from placementclient.changes.summary import summarize
         from placementclient.render import changes
+        from placementclient.render.lines import wrap_lines
 
         parts = _list_change_rows(plan)
-        shown = '\n'.join(changes.format_planned(parts[:_MOST_ROWS], get_line_width()))
+        shown = '\n'.join(wrap_lines(changes.format_planned(parts[:_MOST_ROWS]), get_line_width()))
         if len(parts) > _MOST_ROWS:
             shown += f'\nand {counted(len(parts) - _MOST_ROWS, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{summarize(plan.changes)}. Go on?')

@@ -31,9 +31,20 @@ _HIDDEN_FIRST = (
     'consumer_type',
     'allocations',
     'providers',
+    'before',
 )
 #: The columns that people act on.
-_NEEDED = ('command', 'uuid', 'name', 'resource provider', 'resource_provider', 'consumer', 'state')
+_NEEDED = (
+    'command',
+    'uuid',
+    'name',
+    'resource provider',
+    'resource_provider',
+    'consumer',
+    'state',
+    'free',
+    'difference',
+)
 #: The column whose texts are never cut, as they are typed.
 _COMMAND = 'command'
 #: A width that no table has: cliff wraps nothing.

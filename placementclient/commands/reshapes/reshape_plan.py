@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from placementclient import program
 from placementclient.basis import errors
+from placementclient.basis.printable import escape_line
 from placementclient.basis.wording import listed
+from placementclient.cli.help_formatter import get_line_width
 from placementclient.client.endpoints import RESHAPE
 from placementclient.commands.framework import (
     base,
@@ -204,6 +206,7 @@ class ShowReshape(DocumentCommand):
     def make_text(self) -> Text:
         from placementclient.changes.records import plans as codec
         from placementclient.render import plans
+        from placementclient.render.lines import wrap_lines
         from placementclient.runs import storage
 
         plan = storage.read_plan(self.args.plan)
@@ -213,6 +216,8 @@ class ShowReshape(DocumentCommand):
             following = 'status' if is_applied else 'apply'
             self.next_steps = (make_reshape_command(following, self.args.plan),)
         shown = plans.format_plan(plan, is_summary=self.args.summary)
+        if self.app.stdout.isatty():
+            shown = wrap_lines(map(escape_line, shown), get_line_width())
         if plan.recipe and self.args.summary:
             return Text(plans.count_plan_parts(plan), shown)
         if self.args.formatter == self.formatter_default and not self.args.columns:

@@ -129,6 +129,7 @@ class DiffSnapshot(base.Lister):
         from placementclient.insight import diff
         from placementclient.render import differences as render
         from placementclient.render.columns import DIFFERENCE
+        from placementclient.render.lines import wrap_lines
 
         before, after = (
             cloud_options.read_snapshot(self, path) for path in (self.args.before, self.args.after)
@@ -137,7 +138,7 @@ class DiffSnapshot(base.Lister):
         kinds = self.args.kind or ('provider', 'consumer')
         differences = [d for d in diff.find_differences(before, after) if d.kind in kinds]
         parts = list(render.describe_differences(differences))
-        self.args.lines = lambda names, rows, width: render.wrap_texts(parts, width)
+        self.args.lines = lambda names, rows, width: wrap_lines(parts, width)
         if differences:
             self.exit_status = errors.ExitStatus.DIFFERS
             number = len(parts if self.args.formatter == 'text' else differences)

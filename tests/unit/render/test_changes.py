@@ -10,7 +10,7 @@ def test_a_root_has_no_parent_to_be_named():
         ChangeRow('host', 'create', None, {'parent': None}),
         ChangeRow('gpu', 'create', None, {'parent': 'host'}),
     ]
-    assert list(changes.format_planned(rows, 80)) == ['+ host', '+ gpu parent host']
+    assert list(changes.format_planned(rows)) == ['+ host', '+ gpu parent host']
     # A script finds the field in any case.
     _, [root, _] = changes.make_planned_table(rows)
     assert root[3].machine_readable() == {'parent': None}

@@ -6,6 +6,7 @@ from msgspec import structs
 from placementclient.insight import diff
 from placementclient.model.inventories import Inventory
 from placementclient.render import differences
+from placementclient.render.lines import wrap_lines
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 SERVER = '5c4bd1a6-5c3e-5b0e-9d0e-000000000001'
@@ -13,7 +14,7 @@ SERVER = '5c4bd1a6-5c3e-5b0e-9d0e-000000000001'
 
 def drawn(before, after, width=80):
     texts = differences.describe_differences([*diff.find_differences(before, after)])
-    return list(differences.wrap_texts(texts, width))
+    return list(wrap_lines(texts, width))
 
 
 def test_each_difference_is_a_line_with_a_sign():

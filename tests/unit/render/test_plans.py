@@ -14,7 +14,7 @@ def test_warnings_are_counted_as_they_are_printed():
             root_provider_name=name,
             reasons=(),
             consumers=(),
-            created=tuple,
+            list_created=tuple,
             warnings=[SimpleNamespace(message=f'{name}: the same'), *more],
         )
         for name, more in (('a', []), ('b', []), ('c', [SimpleNamespace(message='another')]))

@@ -139,8 +139,8 @@ def test_a_long_text_is_cut_and_the_table_says_so():
 def test_columns_on_the_right_are_hidden_last():
     names = ('tree', 'resource_class', 'capacity', 'used', 'free', 'largest_fit')
     lines, sentence = fitted(60, names, ('compute1', 'MEMORY_MB', *['1,023.5 GiB'] * 4))
-    assert lines[1].replace('|', '').split() == ['tree', 'resource_class', 'capacity', 'used']
-    assert sentence == 'Hidden columns: free, largest_fit (--wide shows them)'
+    assert lines[1].replace('|', '').split() == ['tree', 'resource_class', 'capacity', 'free']
+    assert sentence == 'Hidden columns: used, largest_fit (--wide shows them)'
 
 
 def test_chosen_columns_are_wrapped_and_not_hidden():

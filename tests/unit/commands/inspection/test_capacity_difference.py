@@ -57,6 +57,18 @@ def test_diff_has_no_value_before_for_a_new_host(changed):
          'before': None, 'after': 100, 'difference': 100},
     ]  # fmt: skip
     assert 'host1' not in {row['tree'] for row in rows}
+    assert all(row['difference'] for row in rows), 'nothing is used on a new host, as before'
+
+
+@pytest.mark.parametrize('width', [60, 80, 132])
+def test_diff_shows_the_difference_on_every_terminal(changed, width, monkeypatch):
+    monkeypatch.setenv('COLUMNS', str(width))
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    lines = changed('').stdout.splitlines()
+    assert max(map(len, lines)) <= width
+    heading, *rows = (line.split('|') for line in lines if line.startswith('|'))
+    assert heading[-2].strip() == 'difference'
+    assert {row[-2][-2] for row in rows} <= set('0123456789B'), 'aligned to the right'
 
 
 def test_diff_has_no_value_after_for_a_host_that_goes(placement, tmp_path):

@@ -131,6 +131,7 @@ def test_drain_lists_each_command_that_a_host_waits_for(placement, file, tmp_pat
     )
     lists = save(tmp_path, 'nova.json', [server(uuid, 1, 'suspended') for uuid in many])
     result = placement(f'{PLAN.format(file=path)} compute1 --requests {lists} -f value -c command')
+    assert 'None' not in placement(f'{PLAN.format(file=path)} compute1 --requests {lists}').stdout
     assert sorted(result.stdout.splitlines()) == [f'openstack server resume {u}' for u in many]
     assert '… and 3 more: the rows with the state "cannot move" name all of them\n' in result.stderr
 

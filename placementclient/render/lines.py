@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of text as wide as a terminal."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+
+#: The space before an amount and before its unit.
+_IN_AMOUNT = re.compile(r'(?<=\w) (?=\d)|(?<=\d) (?=[KMGTPE]iB)')
+#: The beginning of a line of a tree, and its signs as the next line has them.
+_BEGINNING, _CONTINUED = re.compile('[ │├└─]*'), str.maketrans('├└─', '│  ')
+#: The words between two gaps of several spaces, or in a whole line.
+_PART = re.compile(r'\S+(?: \S+)*')
+
+
+def wrap_lines(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines of limited width; the further lines of a long one are indented.
+
+    A line with gaps of several spaces is wrapped in the gaps, if each of its parts fits a line.
+
+    :param width: of the longest line, in characters; names, UUIDs and amounts are never broken
+    """
+    for line in lines:
+        beginning = _BEGINNING.match(line)
+        indent = f'{beginning[0].translate(_CONTINUED) if beginning else ""}    '
+        text = _IN_AMOUNT.sub('\xa0', line)
+        if len(line) > width and '  ' in line[len(indent) - 4 :]:
+            text = _join_parts(text, width - len(indent))
+        wrapped = textwrap.wrap(
+            text,
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        # An empty line stays one.
+        yield from (line.replace('\xa0', ' ') for line in wrapped or [''])
+
+
+def _join_parts(text: str, most: int) -> str:
+    """Return a text that is not broken within its parts, but for parts longer than ``most``."""
+    return _PART.sub(
+        lambda part: part[0].replace(' ', '\xa0') if len(part[0]) <= most else part[0], text
+    )
