@@ -7,6 +7,7 @@ service, or where the command line has an option of authentication.
 
 from __future__ import annotations
 
+import abc
 import argparse
 import os
 import re
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from keystoneauth1.session import Session
 
 #: The auth types with a default domain in OpenStackClient, where OS_IDENTITY_API_VERSION is 3.
-_WAYS_WITH_DOMAINS = ('password', 'v3password', 'v3totp')
+_TYPES_WITH_DOMAINS = ('password', 'v3password', 'v3totp')
 #: The variables that only select a cloud.
 _SELECTORS = {
     'OS_CLOUD',
@@ -30,7 +31,10 @@ _SELECTORS = {
     'OS_CLIENT_SECURE_FILE',
     'OS_CLOUD_NAME',
 }
-HINT = (
+#: An option of an auth type that the SDK misses, in its message.
+_MISSING_VALUE = re.compile(r'Missing value (\S+) required')
+#: The next step where the options of an auth type are missing.
+_HINT = (
     'set OS_CLOUD to a cloud of your clouds.yaml, or OS_AUTH_URL and the other variables of your '
     'openrc; or use --os-auth-type placement_direct for a Placement without a server'
 )
@@ -47,46 +51,64 @@ class ServiceSelection(NamedTuple):
     settings: dict[str, str | None]
 
 
-class AuthenticationByOptions:
+class Authentication(abc.ABC):
+    """A way to authenticate, with the options of the command line that belong to it.
+
+    :ivar parser: the parser of these options
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv, self.parser = list(argv), _make_parser()
+
+    def parse_options(self) -> argparse.Namespace:
+        """Return the options of the command line; those of the command are left out."""
+        return self.parser.parse_known_args(self._argv)[0]
+
+    @abc.abstractmethod
+    def connect(self) -> tuple[Session, ServiceSelection | None]:
+        """Return a session that authenticates with the first request.
+
+        :return: the session, and the selection of the service; None: options and variables of the
+            program select it
+        """
+
+
+class AuthenticationByOptions(Authentication):
     """Authentication with keystoneauth's options and environment variables."""
 
-    #: The selection of the service by a cloud of ``clouds.yaml``; none here.
-    selection: ServiceSelection | None = None
-
-    def __init__(self, argv: list[str]) -> None:
+    def __init__(self, argv: Sequence[str]) -> None:
         from keystoneauth1 import exceptions, loading
 
-        self._argv, self.parser = argv, _make_parser()
+        super().__init__(argv)
+        # OpenStackClient takes variables for a cloud with a password, OS_TOKEN and OS_ENDPOINT too.
+        auth_type = 'password' if _list_cloud_variables() else _choose_auth_type(argv)
         try:
-            way = 'password' if _list_cloud_variables() else _choose_auth_type(argv)
-            loading.register_auth_argparse_arguments(self.parser, argv, default=way)
+            loading.register_auth_argparse_arguments(self.parser, self._argv, default=auth_type)
         except exceptions.NoMatchingPlugin as unknown:
             raise _make_unknown_type_error(unknown.name) from None
 
-    def connect(self) -> Session:
-        """Return a session that authenticates with the first request."""
+    def connect(self) -> tuple[Session, None]:
         from keystoneauth1 import exceptions, loading
 
-        values = self.parser.parse_known_args(self._argv)[0]
+        values = self.parse_options()
         _add_default_domain(values)
         try:
             auth = loading.load_auth_from_argparse_arguments(values)
         except exceptions.MissingRequiredOptions as missing:
             raise _make_missing_options_error(option.name for option in missing.options) from None
-        return loading.load_session_from_argparse_arguments(values, auth=auth)
+        return loading.load_session_from_argparse_arguments(values, auth=auth), None
 
 
-class AuthenticationByCloud:
+class AuthenticationByCloud(Authentication):
     """Authentication with a cloud of ``clouds.yaml``; options and ``OS_*`` variables win."""
 
-    def __init__(self, argv: list[str]) -> None:
+    def __init__(self, argv: Sequence[str]) -> None:
         from openstack import exceptions
         from openstack.config import loader
         from osc_lib.api import auth
         from osc_lib.cli import client_config
 
-        self._argv, self.parser = argv, _make_parser()
-        self._unusable = (exceptions.ConfigException,)
+        super().__init__(argv)
         self.parser.add_argument('--verify', action='store_true', default=None)
         self.parser.add_argument('--os-auth-plugin', dest='auth_type', default=argparse.SUPPRESS)
         for name in ('cloud', 'region_name', 'interface'):
@@ -100,14 +122,14 @@ class AuthenticationByCloud:
         _refuse_unreadable_clouds('OS_CLIENT_SECURE_FILE', loader.SECURE_FILES)
         try:
             self._clouds = client_config.OSC_Config(override_defaults=defaults)
-        except self._unusable as unusable:
+        except exceptions.ConfigException as unusable:
             raise errors.PlacementError(str(unusable)) from None
 
-    def connect(self) -> Session:
-        """Return a session that authenticates with the first request."""
+    def connect(self) -> tuple[Session, ServiceSelection]:
         from keystoneauth1.exceptions import NoMatchingPlugin
+        from openstack.exceptions import ConfigException
 
-        values = self.parser.parse_known_args(self._argv)[0]
+        values = self.parse_options()
         # The SDK's name of it; without this, it takes the option for one of its own.
         values.api_timeout, values.timeout = values.timeout, None
         try:
@@ -115,23 +137,26 @@ class AuthenticationByCloud:
             session = region.get_session()
         except NoMatchingPlugin as unknown:
             raise _make_unknown_type_error(unknown.name) from None
-        except self._unusable as unusable:
-            missing = re.findall(r'Missing value (\S+) required', str(unusable))
-            if missing:
-                raise _make_missing_options_error(missing) from None
-            # Without a file the SDK names the cloud of its defaults.
-            names = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
-            hint = '.'
-            if values.cloud not in names:
-                hint = suggestion(values.cloud or '', names) or f'. {_describe_clouds(names)}'
-            raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
-        #: The selection of the service.
-        self.selection = ServiceSelection(
-            region.config.get('interface'),
-            region.region_name,
-            {name: region.config.get(name) for name in plugin.SETTINGS},
-        )
-        return session
+        except ConfigException as unusable:
+            raise self._make_unusable_cloud_error(values.cloud, str(unusable)) from None
+        settings = {name: region.config.get(name) for name in plugin.SETTINGS}
+        interface = region.config.get('interface')
+        return session, ServiceSelection(interface, region.region_name, settings)
+
+    def _make_unusable_cloud_error(self, cloud: str | None, reason: str) -> errors.PlacementError:
+        """Return an error for a cloud that the SDK refuses, with the options or clouds to choose.
+
+        :param cloud: the name of the cloud that the operator selects
+        :param reason: the message of the SDK
+        """
+        if missing := _MISSING_VALUE.findall(reason):
+            return _make_missing_options_error(missing)
+        # Without a file the SDK names the cloud of its defaults.
+        names = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
+        hint = '.'
+        if cloud not in names:
+            hint = suggestion(cloud or '', names) or f'. {_describe_clouds(names)}'
+        return errors.PlacementError(f'{reason.rstrip(".")}{hint}')
 
 
 def _refuse_unreadable_clouds(variable: str, paths: Sequence[str]) -> None:
@@ -169,6 +194,7 @@ def _describe_clouds(names: Sequence[str]) -> str:
 
 
 def _make_unknown_type_error(name: str) -> errors.UsageError:
+    """Return an error for an unknown auth type, with the known ones."""
     from keystoneauth1 import loading
 
     names = sorted(loading.get_available_plugin_names())
@@ -177,12 +203,13 @@ def _make_unknown_type_error(name: str) -> errors.UsageError:
 
 
 def _make_missing_options_error(names: Iterable[str]) -> errors.PlacementError:
+    """Return an error for options of an auth type that are missing."""
     needed = ' and '.join(f'--os-{name}' for name in names)
-    return errors.PlacementError(f'No authentication without {needed}: {HINT}')
+    return errors.PlacementError(f'No authentication without {needed}: {_HINT}')
 
 
 def is_cloud_selected(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Return whether the user selects a cloud; the only one of a file need not be named."""
+    """Return whether a cloud of ``clouds.yaml`` is used; the only one of a file needs no name."""
     if options.os_cloud:
         return True
     is_typed = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)
@@ -195,7 +222,7 @@ def _list_cloud_variables() -> set[str]:
 
 
 def _choose_auth_type(argv: Sequence[str]) -> str:
-    """Return the default auth type."""
+    """Return the default auth type: with a token and an endpoint, Keystone is not needed."""
     words = {word.partition('=')[0] for word in argv}
     has_both = all(
         f'--os-{name}' in words or os.environ.get(f'OS_{name.upper()}')
@@ -206,7 +233,7 @@ def _choose_auth_type(argv: Sequence[str]) -> str:
 
 def _add_default_domain(values: argparse.Namespace) -> None:
     """Give a user and a project without a domain the default one, as OpenStackClient does."""
-    if values.identity_api_version != '3' or values.os_auth_type not in _WAYS_WITH_DOMAINS:
+    if values.identity_api_version != '3' or values.os_auth_type not in _TYPES_WITH_DOMAINS:
         return
     for owner in ('user', 'project'):
         names = (f'os_{owner}_domain_id', f'os_{owner}_domain_name')

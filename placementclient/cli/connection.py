@@ -30,6 +30,9 @@ class Connection:
     """The ClientManager that a plugin expects; it authenticates only when a command asks for it.
 
     :param session: instead of one that the command line describes
+    :ivar interface: the interface of the service in the catalog, and ``region_name`` its region; a
+        cloud of ``clouds.yaml`` sets both, and ``settings``, as soon as :attr:`session` is read
+    :ivar settings: the settings of the plugin for this service alone, by name
     """
 
     def __init__(
@@ -52,8 +55,8 @@ class Connection:
     def session(self) -> Session:
         """Return an authenticated ``keystoneauth1.session.Session``."""
         if self._session is None:
-            self._session = self._authentication.connect()
-            if selection := self._authentication.selection:
+            self._session, selection = self._authentication.connect()
+            if selection is not None:
                 self.interface = selection.interface
                 self.region_name = selection.region_name
                 self.settings = selection.settings
@@ -124,9 +127,8 @@ class Connection:
         return list(words)
 
     @functools.cached_property
-    def _authentication(
-        self,
-    ) -> authentication.AuthenticationByOptions | authentication.AuthenticationByCloud:
+    def _authentication(self) -> authentication.Authentication:
+        """The way to authenticate that the options and variables select."""
         from placementclient.cli import authentication
 
         if (self._options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) == plugin.DIRECT:

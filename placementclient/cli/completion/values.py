@@ -42,20 +42,26 @@ _MOST_BYTES = 1 << 24
 
 
 def main(argv: list[str]) -> int:
-    """Print values; the arguments are ``KIND WORD``, or ``KIND``: without the cache."""
+    """Print names; the arguments are ``KIND WORD`` for a key press, or ``KIND`` to renew the cache.
+
+    A key press starts the second form as another process, if the names in the cache are too old.
+    """
     if len(argv) not in (1, 2) or argv[0] not in COMMANDS:
         return 2
     settings, flags = _parse_settings(sys.stdin.read().split('\n'))
     os.environ.update(settings)
-    kind, word = argv[0], ''.join(argv[1:])
-    for value in _read_values(kind, flags) if argv[1:] else _renew_values(kind, flags):
-        if value.startswith(word):
-            print(value)
+    kind, *words = argv
+    if words:
+        names = [name for name in _read_names(kind, flags) if name.startswith(words[0])]
+    else:
+        names = _renew_names(kind, flags)
+    for name in names:
+        print(name)
     return 0
 
 
 def _parse_settings(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the variables that stand for the options of a command line, and other options."""
+    """Return the options of a connection on a command line: as variables, and those without one."""
     settings, flags, pending = dict[str, str](), list[str](), ''
     for word in words:
         if pending:
@@ -90,38 +96,39 @@ def _locate_cache(kind: str, flags: Sequence[str] = ()) -> str:
     return os.path.join(caches, 'placementclient', f'{key.hexdigest()[:32]}.{kind}')
 
 
-def _read_values(kind: str, flags: Sequence[str]) -> list[str]:
+def _read_names(kind: str, flags: Sequence[str]) -> list[str]:
     """Return the names of a kind from the cache; ask the service if they are a minute old."""
     path, cached = _locate_cache(kind, flags), list[str]()
     with contextlib.suppress(OSError, ValueError):
         cached, age = _read_cache(path)
         if 0 <= age < FRESH_SECONDS:
             return _sort_printable(cached)
-    # Where the service is silent, one key press a minute waits for it.
-    known = [*_list_standard(kind), *cached]
+    # The old names are cached as new ones: if the service is silent, only one key press a minute
+    # waits for it. The answer of the service, even if it comes later, replaces them.
+    known = [*_list_standard_names(kind), *cached]
     with contextlib.suppress(OSError):
         _write_cache(path, _sort_printable(known))
     return _sort_printable(_await_renewal(kind, flags) or known)
 
 
-def _renew_values(kind: str, flags: Sequence[str]) -> list[str]:
+def _renew_names(kind: str, flags: Sequence[str]) -> list[str]:
     """Return the names that the service has now, and cache them; none without its answer."""
     answer = _request_names(kind, flags)
     if answer is None:
         return []
-    values = _sort_printable([*_list_standard(kind), *answer])
+    names = _sort_printable([*_list_standard_names(kind), *answer])
     with contextlib.suppress(OSError):
-        _write_cache(_locate_cache(kind, flags), values)
-    return values
+        _write_cache(_locate_cache(kind, flags), names)
+    return names
 
 
 def _sort_printable(names: Iterable[str]) -> list[str]:
-    """Return names in order; one with control characters could not be typed."""
+    """Return names in order, without those with control characters, which nobody can type."""
     return sorted({name for name in names if name.isprintable()})
 
 
 def _read_cache(path: str) -> tuple[list[str], float]:
-    """Return the cached values and their age in seconds; raise OSError if it is no plain file."""
+    """Return the names in a cache and their age in seconds; raise OSError if it is no plain file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, encoding='utf-8') as file:
         status = os.fstat(descriptor)
@@ -130,14 +137,14 @@ def _read_cache(path: str) -> tuple[list[str], float]:
         return file.read(_MOST_BYTES).splitlines(), time.time() - status.st_mtime
 
 
-def _write_cache(path: str, values: Iterable[str]) -> None:
-    """Cache values, for the user alone, and remove values that are no longer used."""
+def _write_cache(path: str, names: Iterable[str]) -> None:
+    """Write names to a cache that only the user reads; remove caches that are no longer used."""
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     new = f'{path}.{os.getpid()}'
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with open(descriptor, 'w', encoding='utf-8') as file:
-        file.writelines(f'{value}\n' for value in values)
+        file.writelines(f'{name}\n' for name in names)
     os.replace(new, path)
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -146,9 +153,9 @@ def _write_cache(path: str, values: Iterable[str]) -> None:
 
 
 def _await_renewal(kind: str, flags: Sequence[str]) -> list[str]:
-    """Return the values that another process renews; none if that takes too long.
+    """Return the names that another process renews; none if that takes too long for a key press.
 
-    The process goes on, so that the next key press has them: with a database in the process, a busy
+    The process goes on, so that the next key press has the names: with a database in the process, a busy
     machine takes longer than a key press may.
     """
     import subprocess
@@ -197,8 +204,8 @@ def _collect_consumers(document: dict[str, list[Any]]) -> list[str]:
     return [*document.get('allocations', ()), *consumers]
 
 
-def _list_standard(kind: str) -> list[str]:
-    """Return the standard resource classes, or the standard traits."""
+def _list_standard_names(kind: str) -> list[str]:
+    """Return the standard resource classes or traits; none of another kind."""
     if kind == 'classes':
         import os_resource_classes
 

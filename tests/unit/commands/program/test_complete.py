@@ -32,7 +32,7 @@ def answers(monkeypatch):
     """Return the names that the service has, by kind; a kind without names gets no answer."""
     names: dict[str, list[str] | None] = {}
     monkeypatch.setattr(values, '_request_names', lambda kind, flags: names.get(kind))
-    monkeypatch.setattr(values, '_await_renewal', values._renew_values)
+    monkeypatch.setattr(values, '_await_renewal', values._renew_names)
     return names
 
 
@@ -121,7 +121,7 @@ def test_names_that_come_too_late_are_there_at_the_next_key_press(monkeypatch, a
     monkeypatch.setattr(values, '_await_renewal', lambda *question: late.append(question) or [])
     assert _completed(capsys, 'providers', '') == []
     [question] = late
-    assert values._renew_values(*question) == ['compute1']
+    assert values._renew_names(*question) == ['compute1']
     assert _completed(capsys, 'providers', '') == ['compute1']
     assert len(late) == 1
 
