@@ -128,7 +128,10 @@ def _sort_printable(names: Iterable[str]) -> list[str]:
 
 
 def _read_cache(path: str) -> tuple[list[str], float]:
-    """Return the names in a cache and their age in seconds; raise OSError if it is no plain file."""
+    """Return the names in a cache, and their age in seconds.
+
+    :raises OSError: if the cache is not a plain file of this user
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, encoding='utf-8') as file:
         status = os.fstat(descriptor)
@@ -155,8 +158,8 @@ def _write_cache(path: str, names: Iterable[str]) -> None:
 def _await_renewal(kind: str, flags: Sequence[str]) -> list[str]:
     """Return the names that another process renews; none if that takes too long for a key press.
 
-    The process goes on, so that the next key press has the names: with a database in the process, a busy
-    machine takes longer than a key press may.
+    The process goes on, so that the next key press has the names: with a database in the process, a
+    busy machine takes longer than a key press may.
     """
     import subprocess
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -63,48 +65,93 @@ class MoveAllocation(ChangeCommand):
     has_change_table = change_command.is_plan_only
 
     def execute(self) -> columns.Output:
-        self._source = api.resource_provider.find(self.client, self.args.source)
-        self._target = api.resource_provider.find(self.client, self.args.target)
-        if self._source == self._target:
+        source = api.resource_provider.find(self.client, self.args.source)
+        target = api.resource_provider.find(self.client, self.args.target)
+        if source == target:
             raise errors.UsageError('--from and --to are the same resource provider')
-        return _edit_consumer(
-            self,
-            'resource provider allocation move',
-            lambda c, is_sent: c if self._is_moved(c, is_sent) else self._move_allocations(c),
-            f'holds that on {self.args.target} already',
+        move = _Move(source, target, frozenset(self.args.resource_class), self.args.source)
+        edit = functools.partial(self._move_allocations, move)
+        if self.has_change_table():
+            return _plan_edit(self, 'resource provider allocation move', edit)
+        client, uuid = self.client, self.args.consumer
+
+        def write() -> None:
+            before = api.allocation.show(client, uuid).value
+            after = edit(before)
+            if after == before:
+                self.log.warning(
+                    f'Consumer {uuid} holds that on {self.args.target} already: nothing was done'
+                )
+            else:
+                api.allocation.set(client, after, replaces_owner=True)
+
+        attempts.confirm_write(
+            client, write, lambda: move.is_shown_by(api.allocation.show(client, uuid).value)
         )
+        return _list_allocations(self, uuid)
 
-    def _is_moved(self, consumer: Consumer, is_sent: bool) -> bool:
-        """Return whether the allocations show that the move was made already."""
-        source, target = self._source, self._target
-        classes = set(self.args.resource_class)
-        on_source = set(consumer.allocations.get(source, ()))
-        on_target = set(consumer.allocations.get(target, ()))
-        is_moved = classes <= on_target - on_source if classes else on_target and not on_source
-        if not is_moved or is_sent:
-            return bool(is_moved)
-        # The service does not know what a consumer held once. But what it holds on a third
-        # provider, or what the source has no inventory of, did not come from there.
-        offered = set(api.inventory.list(self.client, source).value)
-        moved = classes or on_target & offered
-        others = (resources for uuid, resources in consumer.allocations.items() if uuid != target)
-        return bool(moved) and moved <= offered and moved.isdisjoint(itertools.chain(*others))
+    def _move_allocations(self, move: _Move, consumer: Consumer) -> Consumer:
+        """Return a consumer after a move; unchanged if the move was made before this run."""
+        _refuse_empty_consumer(consumer)
+        if move.is_shown_by(consumer):
+            offered = api.inventory.list(self.client, move.source).value
+            if move.can_explain(consumer, offered.keys()):
+                return consumer
+        return move.apply(consumer)
 
-    def _move_allocations(self, consumer: Consumer) -> Consumer:
-        """Return the consumer as it is after the move."""
-        source, target = self._source, self._target
-        classes = set(self.args.resource_class)
-        on_source = dict(consumer.allocations.get(source, {}))
-        missing = classes.difference(on_source)
+
+@dataclass(frozen=True)
+class _Move:
+    """A move of the allocations of a consumer from one resource provider to another.
+
+    :param source: the UUID of the one, ``target`` that of the other
+    :param classes: the resource classes; empty: all that the consumer holds on the source
+    :param source_name: the source as the operator names it, for errors
+    """
+
+    source: str
+    target: str
+    classes: frozenset[str]
+    source_name: str
+
+    def is_shown_by(self, consumer: Consumer) -> bool:
+        """Return whether a consumer holds the classes on the target, and not on the source."""
+        on_source = consumer.allocations.get(self.source, {}).keys()
+        on_target = consumer.allocations.get(self.target, {}).keys()
+        if self.classes:
+            return self.classes <= on_target - on_source
+        return bool(on_target) and not on_source
+
+    def can_explain(self, consumer: Consumer, offered: Set[str]) -> bool:
+        """Return whether the allocations on the target can be those of the source.
+
+        The service does not know what a consumer held once. But what the consumer holds on a third
+        provider, or what the source has no inventory of, did not come from the source.
+
+        :param offered: the classes of which the source has inventory
+        """
+        moved = self.classes or consumer.allocations[self.target].keys() & offered
+        elsewhere = itertools.chain.from_iterable(
+            resources for uuid, resources in consumer.allocations.items() if uuid != self.target
+        )
+        return bool(moved) and moved <= offered and moved.isdisjoint(elsewhere)
+
+    def apply(self, consumer: Consumer) -> Consumer:
+        """Return a consumer after the move.
+
+        :raises errors.PlacementError: if the consumer does not hold the classes on the source
+        """
+        on_source = dict(consumer.allocations.get(self.source, {}))
+        on_target = dict(consumer.allocations.get(self.target, {}))
+        missing = self.classes.difference(on_source)
         if missing or not on_source:
             what = ', '.join(sorted(missing)) or 'anything'
             raise errors.PlacementError(
-                f'Consumer {consumer.uuid} does not hold {what} on the provider {self.args.source}'
+                f'Consumer {consumer.uuid} does not hold {what} on the provider {self.source_name}'
             )
-        on_target = dict(consumer.allocations.get(target, {}))
-        for name in sorted(classes or on_source):
+        for name in sorted(self.classes or on_source):
             on_target[name] = on_target.get(name, 0) + on_source.pop(name)
-        changed = {**consumer.allocations, source: on_source, target: on_target}
+        changed = {**consumer.allocations, self.source: on_source, self.target: on_target}
         return replace(consumer, allocations={uuid: part for uuid, part in changed.items() if part})
 
 
@@ -137,48 +184,81 @@ class ResizeAllocation(ChangeCommand):
         *_PLANNING,
     )
     has_change_table = change_command.is_plan_only
-    _provider: str | None = None
 
     def execute(self) -> columns.Output:
-        self._amounts = filter_options.parse_resources(self.args.resource)
-        for name, amount in self._amounts.items():
+        amounts = filter_options.parse_resources(self.args.resource)
+        for name, amount in amounts.items():
             if amount < 0:
                 raise errors.BadArgument(f'{name}={amount}: an amount is at least 1')
-        if self.args.provider is not None:
-            self._provider = api.resource_provider.find(self.client, self.args.provider)
-        return _edit_consumer(
-            self,
-            'resource provider allocation resize',
-            self._set_amounts,
-            'holds these amounts already',
-            self._check_room,
-        )
+        holder = self.args.provider
+        if holder is not None:
+            holder = api.resource_provider.find(self.client, holder)
+        set_amounts = functools.partial(self._set_amounts, amounts, holder)
+        client, uuid, expected = self.client, self.args.consumer, self.args.generation
 
-    def _set_amounts(self, consumer: Consumer, is_sent: bool) -> Consumer:
-        """Return the consumer with the amounts of the options."""
-        allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
-        for name, amount in self._amounts.items():
-            allocations[self._find_holder(consumer, name, amount)][name] = amount
-        after = replace(consumer, allocations=allocations)
-        generation = self.args.generation
-        if generation in (None, consumer.generation) or (is_sent and after == consumer):
+        def edit(consumer: Consumer) -> Consumer:
+            _refuse_empty_consumer(consumer)
+            after = set_amounts(consumer)
+            if expected not in (None, consumer.generation):
+                wrong = f'The generation is {consumer.generation}, not {expected}'
+                raise errors.PlacementError(f'{wrong}: read it again')
             return after
-        wrong = f'The generation is {consumer.generation}, not {generation}'
-        raise errors.PlacementError(f'{wrong}: read it again')
 
-    def _find_holder(self, consumer: Consumer, name: str, amount: int) -> str:
-        """Return the UUID of the provider on which a consumer holds a class."""
-        command = f'{self.program} resource provider allocation'
+        if self.has_change_table():
+            return _plan_edit(self, 'resource provider allocation resize', edit)
+
+        def write() -> None:
+            before = api.allocation.show(client, uuid).value
+            after = edit(before)
+            if after == before:
+                self.log.warning(f'Consumer {uuid} holds these amounts already: nothing was done')
+            else:
+                self._refuse_lack_of_room(before, after)
+                api.allocation.set(client, after, replaces_owner=True)
+
+        def is_done() -> bool:
+            live = api.allocation.show(client, uuid).value
+            return set_amounts(live) == live
+
+        attempts.confirm_write(client, write, is_done, expected)
+        return _list_allocations(self, uuid)
+
+    def _set_amounts(
+        self, amounts: Mapping[str, int], provider: str | None, consumer: Consumer
+    ) -> Consumer:
+        """Return a consumer with new amounts of classes that it holds.
+
+        :param amounts: the amounts by resource class
+        :param provider: the UUID of the provider on which they are set; None: the only one with
+            the class
+        """
+        allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
+        for name, amount in amounts.items():
+            holder = self._find_holder(consumer, name, provider)
+            if not amount:
+                raise errors.PlacementError(
+                    f'{name}=0 would free the class: use {self.program} resource provider '
+                    f'allocation unset {consumer.uuid} --resource-class {name}'
+                )
+            allocations[holder][name] = amount
+        return replace(consumer, allocations=allocations)
+
+    def _find_holder(self, consumer: Consumer, name: str, provider: str | None) -> str:
+        """Return the UUID of the provider on which a consumer holds a class.
+
+        :param name: the resource class
+        :param provider: the UUID of the only provider that counts; None: all count
+        """
         holding = [
             uuid
             for uuid, part in consumer.allocations.items()
-            if name in part and self._provider in (None, uuid)
+            if name in part and provider in (None, uuid)
         ]
         if not holding:
-            where = f' on {self.args.provider}' if self._provider else ''
+            where = f' on {self.args.provider}' if provider else ''
             raise errors.PlacementError(
                 f'Consumer {consumer.uuid} does not hold {name}{where}, and resize adds no class: '
-                f'use {command} set'
+                f'use {self.program} resource provider allocation set'
             )
         if len(holding) > 1:
             names = api.resource_provider.read_names(self.client, consumer.allocations)
@@ -186,14 +266,9 @@ class ResizeAllocation(ChangeCommand):
             raise errors.PlacementError(
                 f'Consumer {consumer.uuid} holds {name} on {listed}: choose one with --provider'
             )
-        if not amount:
-            raise errors.PlacementError(
-                f'{name}={amount} would free the class: '
-                f'use {command} unset {consumer.uuid} --resource-class {name}'
-            )
         return holding[0]
 
-    def _check_room(self, before: Consumer, after: Consumer) -> None:
+    def _refuse_lack_of_room(self, before: Consumer, after: Consumer) -> None:
         """Refuse amounts for which a provider has no room."""
         from placementclient.producers.consumer_edit import check_room, list_changed_providers
         from placementclient.reading.facets import read_facets
@@ -218,8 +293,6 @@ class TransferAllocation(base.Lister):
     )
     first_version = GUARDS_CONSUMERS
     column_names = columns.RELOCATED.names
-    #: Whether this run has sent a write, which has then made the transfer.
-    _is_sent = False
     options = (
         option.CONSUMER,
         Option(
@@ -235,35 +308,43 @@ class TransferAllocation(base.Lister):
     def execute(self) -> columns.Output:
         if self.args.consumer == self.args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
-        attempts.retry_conflicts(self.client, self._transfer_allocations)
+        attempts.confirm_write(self.client, self._transfer_allocations, self._is_transferred)
         return _list_allocations(self, self.args.to_consumer)
 
-    def _transfer_allocations(self) -> None:
-        """Write both consumers in one request, unless an earlier attempt has done so."""
+    def _read_consumers(self) -> tuple[Consumer, Consumer]:
+        """Return the consumer that has the allocations, and the one that gets them."""
         source = api.allocation.show(self.client, self.args.consumer).value
-        target = api.allocation.show(self.client, self.args.to_consumer).value
+        return source, api.allocation.show(self.client, self.args.to_consumer).value
+
+    def _is_transferred(self) -> bool:
+        """Return whether the other consumer has allocations, and the first one has none."""
+        source, target = self._read_consumers()
+        return bool(target.allocations) and not source.allocations
+
+    def _transfer_allocations(self) -> None:
+        """Write both consumers in one request, unless the transfer was made before this run."""
+        source, target = self._read_consumers()
         if not source.allocations:
             if not target.allocations:
                 raise errors.PlacementError(f'Consumer {source.uuid} holds nothing')
-            if not self._is_sent:
-                self.log.warning(
-                    f'Consumer {source.uuid} holds nothing any more, {target.uuid} does: nothing '
-                    'was done'
-                )
+            self.log.warning(
+                f'Consumer {source.uuid} holds nothing any more, {target.uuid} does: nothing was '
+                'done'
+            )
             return
-        self._is_sent = True
         if target.allocations and not self.args.replace:
             raise errors.PlacementError(
                 f'Consumer {target.uuid} holds something already: --replace would free it'
             )
-        kind = self.args.consumer_type or (target if target.allocations else source).type
-        target = replace(source, uuid=target.uuid, generation=target.generation, type=kind)
+        present_type = target.type if target.allocations else source.type
+        consumer_type = self.args.consumer_type or present_type
+        target = replace(source, uuid=target.uuid, generation=target.generation, type=consumer_type)
         version = self.client.microversion
-        if kind is None:
+        if consumer_type is None:
             # Types stay as they are stored, or unset.
             version = min(version, KEEPS_CONSUMER_TYPE)
         # The body needs a type for the source too, although Placement deletes its record.
-        source = replace(source, allocations={}, type=source.type or kind)
+        source = replace(source, allocations={}, type=source.type or consumer_type)
         body = {
             consumer.uuid: api.allocation.make_body(consumer, version)
             for consumer in (source, target)
@@ -271,46 +352,25 @@ class TransferAllocation(base.Lister):
         api.allocation.replace(self.client, body, version=version)
 
 
-def _edit_consumer(
-    command: ChangeCommand,
-    name: str,
-    edit: Callable[[Consumer, bool], Consumer],
-    done: str,
-    check: Callable[[Consumer, Consumer], None] = lambda before, after: None,
+def _plan_edit(
+    command: ChangeCommand, name: str, edit: Callable[[Consumer], Consumer]
 ) -> columns.Output:
-    """Edit the allocations of the argument ``<consumer>``, or show the change or write a plan.
+    """Show the change of the consumer of the argument ``<consumer>``, or write it as a plan.
 
     :param name: the name of the command, for the plan
-    :param edit: returns the consumer after the edit; its second argument is whether this run has
-        sent a write
-    :param done: a clause that describes a consumer for which the edit was made before this run
-    :param check: raises an error if the consumer may not change so, before it is written
-    :return: the table of the allocations, or of the changes
+    :param edit: returns the consumer after the change
     """
-    client, uuid, is_sent = command.client, command.args.consumer, False
+    from placementclient.producers.consumer_edit import ConsumerEditProducer
 
-    def edit_allocated(consumer: Consumer) -> Consumer:
-        if not consumer.allocations:
-            raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
-        return edit(consumer, is_sent)
+    return command.plan_and_apply(
+        ConsumerEditProducer(command.client, name, command.args.consumer, edit)
+    )
 
-    def attempt() -> None:
-        nonlocal is_sent
-        before = api.allocation.show(client, uuid).value
-        after = edit_allocated(before)
-        if after != before:
-            check(before, after)
-            is_sent = True
-            api.allocation.set(client, after, replaces_owner=True)
-        elif not is_sent:
-            command.log.warning(f'Consumer {before.uuid} {done}: nothing was done')
 
-    if command.has_change_table():
-        from placementclient.producers.consumer_edit import ConsumerEditProducer
-
-        return command.plan_and_apply(ConsumerEditProducer(client, name, uuid, edit_allocated))
-    attempts.retry_conflicts(client, attempt, getattr(command.args, 'generation', None))
-    return _list_allocations(command, uuid)
+def _refuse_empty_consumer(consumer: Consumer) -> None:
+    """Raise an error for a consumer without allocations."""
+    if not consumer.allocations:
+        raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
 
 
 def _list_allocations(command: base.Lister, consumer: str) -> columns.Output:
