@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.framework import base, change_command, service_lists
+from placementclient.commands.framework import base, change_command, nova_outages, service_lists
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
@@ -68,19 +69,20 @@ class HealAllocation(ChangeCommand):
         from placementclient.producers.heal import HealProducer
 
         flavors = self._read_flavors()
+        sources = service_lists.get_sources()
         parse = partial(records.decode_server_details, flavors=flavors)
         source = service_lists.ListSource(NOVA, service.servers, parse, _join_servers)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
-        with service_lists.suggest_option_without_nova('--servers'):
+        with nova_outages.suggest_option_without_nova('--servers'):
             servers = source.read(self, *(self.args.servers or [NOVA]))
-            migrations = service_lists.read_records(self, 'migrations', moving) or ()
+            migrations = sources.migrations.read_option(self, moving) or ()
         chosen = _select_servers(servers, self.args.server)
         if self.args.amounts:
             _refuse_servers_without_flavors(chosen)
         shared, notes = self._read_shared_names()
         is_live = shared is not None or bool(notes)
         if is_live and not self.args.server:
-            notes += service_lists.note_cells_down(self)
+            notes += nova_outages.note_cells_down(self)
         healing = HealProducer(
             self.client,
             chosen,
@@ -118,9 +120,9 @@ class HealAllocation(ChangeCommand):
                 )
             return None, []
 
-    def _read_ports(self) -> list[Port]:
+    def _read_ports(self) -> Sequence[Port]:
         """Return the ports that request resources; none without ``--ports``."""
-        ports: list[Port] = service_lists.read_records(self, 'ports', self.args.ports) or []
+        ports = service_lists.get_sources().ports.read_option(self, self.args.ports) or ()
         for port in ports:
             if {group.id for group in port.allocated_groups} - port.providers.keys():
                 self.log.warning(

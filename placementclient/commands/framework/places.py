@@ -77,7 +77,7 @@ class Places:
 
     def _read_aggregates(self) -> Sequence[HostAggregate]:
         if self._aggregates is None:
-            source = service_lists.make_sources()['aggregates']
+            source = service_lists.get_sources().aggregates
             self._aggregates = service_lists.read_names(self._command, 'aggregates', source) or ()
         return self._aggregates
 

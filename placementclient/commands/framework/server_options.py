@@ -7,14 +7,15 @@ import functools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from placementclient.basis import errors
 from placementclient.basis.wording import listed, suggestion
 from placementclient.commands.framework import base, service_lists
 from placementclient.commands.framework.option import Flag, Option, group_options
 from placementclient.commands.framework.places import Places
-from placementclient.model.catalog import CYBORG, GLANCE, NEUTRON, NOVA
+from placementclient.commands.framework.service_lists import ListSource
+from placementclient.model.catalog import GLANCE, NEUTRON
 
 if TYPE_CHECKING:
     from placementclient.model.network import Port
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from placementclient.nova.server_parts import ServerRequest
     from placementclient.nova.server_request import NovaRequest, Scheduling
 
-_ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
+T = TypeVar('T')
+
+_IMAGE_ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
 #: The heading of the options for lists of other services.
 LISTS_HEADING = 'lists of other services'
@@ -90,7 +93,7 @@ def read_scheduling_options(
         from the services of the catalog
     """
     from placementclient.files import disk
-    from placementclient.nova import service
+    from placementclient.nova import host_records, service
     from placementclient.nova.group_rules import PROFILE_SPEC
     from placementclient.nova.server_parts import Sources
     from placementclient.nova.server_request import Scheduling
@@ -105,32 +108,53 @@ def read_scheduling_options(
     }
     unknown: list[str] = []
 
-    def read(name: str, given: str | None, word: str = '') -> Any:
-        """Return the records of a list; None if nobody has it."""
-        asked = given or (word if server is not None else None)
+    def read(
+        name: str, source: ListSource[T], value: str | None, *, is_needed: bool = False
+    ) -> T | None:
+        """Return the records of a list; None, with an entry in ``unknown``, if nobody has it.
+
+        :param name: the name of the list in that entry
+        :param value: the value of its option
+        :param is_needed: whether the service is asked if there is no option
+        """
         try:
-            if name == 'ports':
-                return _read_ports(command, asked, args.get('server'))
-            return service_lists.read_records(command, name, asked)
+            return source.read_option(command, value or (source.service if is_needed else None))
         except service.ServiceError as failure:
-            if given:
+            if value:
                 raise
-            unknown.append(f'{name.replace("_", " ")} ({failure})')
+            unknown.append(f'{name} ({failure})')
             return None
 
+    lists = service_lists.get_sources()
     has_profile = server is not None and PROFILE_SPEC in server.flavor.extra_specs
-    is_chosen = values.get('host') or ':' in (values.get('zone') or '')
+    is_host_chosen = bool(values.get('host')) or ':' in (values.get('zone') or '')
+    segments = values.get('segments')
     sources = Sources(
-        aggregates=read('aggregates', args.get('aggregates'), NOVA),
-        profiles=read(
-            'device_profiles', args.get('device_profiles'), CYBORG if has_profile else ''
+        aggregates=read(
+            'aggregates', lists.aggregates, args.get('aggregates'), is_needed=server is not None
         ),
-        segments=read('segments', values.get('segments')),
-        hypervisors=read('hypervisors', values.get('hypervisors') if is_chosen else None),
+        profiles=read(
+            'device profiles',
+            lists.device_profiles,
+            args.get('device_profiles'),
+            is_needed=has_profile,
+        ),
+        segments=host_records.decode_segments(disk.read_document(segments), segments)
+        if segments
+        else None,
+        hypervisors=read('hypervisors', lists.hypervisors, values.get('hypervisors'))
+        if is_host_chosen
+        else None,
+    )
+    ports = read(
+        'ports',
+        _make_port_source(values.get('ports'), args.get('server')),
+        values.get('ports'),
+        is_needed=server is not None,
     )
     parts = {
         'image': _read_image(command, values.get('image'), args.get('images')),
-        'ports': read('ports', values.get('ports'), NEUTRON),
+        'ports': tuple(ports or ()),
         'from_volume': bool(values.get('from_volume')),
         'hints': frozenset(hint.partition('=')[0] for hint in values.get('hint') or ()),
         **{name: values.get(name) for name in ('zone', 'project', 'host')},
@@ -139,6 +163,21 @@ def read_scheduling_options(
         parts['unknown'] = (*server.unknown, *unknown)
     files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
     return Scheduling(parse_settings(files), sources, parts)
+
+
+def _make_port_source(value: str | None, server_uuid: str | None) -> ListSource[Sequence[Port]]:
+    """Return the source of the ports of a server that ask Placement for something.
+
+    :param value: the value of ``--ports``
+    :param server_uuid: the UUID of the server; None: all ports of a file are its ports
+    :raises errors.UsageError: if Neutron is to be asked for the ports of no server
+    """
+    from placementclient.nova import host_records, service
+
+    if value == NEUTRON and not server_uuid:
+        raise errors.UsageError('--ports neutron is for --server: give a file of the ports')
+    parse = functools.partial(host_records.decode_server_ports, server=server_uuid)
+    return ListSource(NEUTRON, service.make_port_list(server_uuid or ''), parse)
 
 
 def _read_image(
@@ -154,7 +193,7 @@ def _read_image(
 
     if image is None:
         return None
-    if _ID.fullmatch(image) is None:
+    if _IMAGE_ID.fullmatch(image) is None:
         return images.decode_image(disk.read_document(image), image)
     if source in (None, GLANCE):
         return images.decode_image(service.read_image(command.client, image), image)
@@ -190,32 +229,9 @@ def read_images(
     return replace(known, reason=reasons['images'], volume_reason=reasons['volumes'])
 
 
-def _read_ports(
-    command: base.PlacementCommand, source: str | None, server: str | None
-) -> tuple[Port, ...]:
-    """Return the ports of a server that ask Placement for something.
-
-    :param source: a file, or the word for Neutron; None: no ports
-    :param server: the UUID of the server; None: all ports of the file are its ports
-    """
-    from placementclient.nova import host_records, service
-
-    if not source:
-        return ()
-    if source == NEUTRON and not server:
-        raise errors.UsageError('--ports neutron is for --server: give a file of the ports')
-
-    parse = functools.partial(host_records.decode_server_ports, server=server)
-    return tuple(
-        service_lists.ListSource(NEUTRON, service.make_port_list(server or ''), parse).read(
-            command, source
-        )
-    )
-
-
-def read_flavors(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
+def read_flavors(command: base.PlacementCommand, source: str | None) -> Sequence[Flavor]:
     """Return the flavors of a file or of Nova; none without ``--flavors``."""
-    return service_lists.read_records(command, 'flavors', source) or []
+    return service_lists.get_sources().flavors.read_option(command, source) or ()
 
 
 def read_flavor(command: base.PlacementCommand, source: str, name: str) -> Flavor:

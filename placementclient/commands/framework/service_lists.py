@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from placementclient.basis import errors
 from placementclient.commands.framework.option import Option
@@ -18,13 +18,12 @@ from placementclient.model.catalog import (
     SOURCES,
 )
 
-#: The reason in the finding of a host.
-_CELL_DOWN = 'its cell does not answer Nova: its servers are in no list'
-
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.commands.framework.base import PlacementCommand
-    from placementclient.model.findings import Finding
+    from placementclient.model.network import NetworkAgent, Port
+    from placementclient.model.servers import Flavor, HostAggregate, Server, ServerMigration
+    from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor
 
 T = TypeVar('T')
 
@@ -45,8 +44,6 @@ SERVERS = Option(
     help='A list of servers, as JSON, or nova: ask Nova; several lists are joined, such as that of '
     'openstack server list --deleted',
 )
-
-
 PROJECTS = Option(
     '--projects <file>|keystone',
     help='Add the names of projects: a file with the output of openstack project list -f json, or '
@@ -77,6 +74,10 @@ class ListSource(NamedTuple, Generic[T]):
         lists = [self._read_place(command, place, client) for place in places]
         return self.join(lists) if self.join else lists[0]
 
+    def read_option(self, command: PlacementCommand, value: str | list[str] | None) -> T | None:
+        """Return the records that the value of an option names; None without a value."""
+        return self.read(command, *list_named_sources(value)) if value else None
+
     def _read_place(self, command: PlacementCommand, place: str, client: Client | None) -> T:
         """Return the records of the service or of one file."""
         from placementclient.files import disk
@@ -86,51 +87,75 @@ class ListSource(NamedTuple, Generic[T]):
         return self.parse(disk.read_document(place), place)
 
 
-def make_sources() -> dict[str, ListSource[Any]]:
-    """Return the source of each list, by the name of its option."""
+class ListSources(NamedTuple):
+    """The sources of all lists that options name, each by the name of its option.
+
+    :ivar servers: all servers by UUID, ``servers_with_zones`` with their availability zones
+    :ivar limits: the names of the resources with a registered limit
+    :ivar subnets: the number of IPv4 addresses of each segment of a routed network
+    :ivar device_profiles: the groups of each device profile, by its name
+    :ivar projects: the names of projects by ID, ``users`` those of users
+    """
+
+    servers: ListSource[Mapping[str, Server]]
+    servers_with_zones: ListSource[Mapping[str, Server]]
+    migrations: ListSource[Sequence[ServerMigration]]
+    services: ListSource[Sequence[ComputeService]]
+    hypervisors: ListSource[Sequence[Hypervisor]]
+    flavors: ListSource[Sequence[Flavor]]
+    aggregates: ListSource[Sequence[HostAggregate]]
+    limits: ListSource[Sequence[str]]
+    nodes: ListSource[Sequence[BaremetalNode]]
+    ports: ListSource[Sequence[Port]]
+    agents: ListSource[Sequence[NetworkAgent]]
+    subnets: ListSource[Mapping[str, int]]
+    device_profiles: ListSource[Mapping[str, Sequence[Mapping[str, str]]]]
+    projects: ListSource[Mapping[str, str]]
+    users: ListSource[Mapping[str, str]]
+
+
+def get_sources() -> ListSources:
+    """Return the sources of all lists."""
     from placementclient.model.servers import join_servers
     from placementclient.nova import host_records, records, service
 
-    return {
-        'servers': ListSource(NOVA, service.servers, records.decode_servers, join_servers),
-        'servers_with_zones': ListSource(
+    return ListSources(
+        servers=ListSource(NOVA, service.servers, records.decode_servers, join_servers),
+        servers_with_zones=ListSource(
             NOVA, service.servers_with_zones, records.decode_servers, join_servers
         ),
-        'migrations': ListSource(NOVA, service.migrations, records.decode_migrations),
-        'services': ListSource(
-            NOVA, service.compute_services, host_records.decode_compute_services
-        ),
-        'hypervisors': ListSource(NOVA, service.hypervisors, host_records.decode_hypervisors),
-        'flavors': ListSource(NOVA, service.flavors, records.decode_flavors),
-        'limits': ListSource(
+        migrations=ListSource(NOVA, service.migrations, records.decode_migrations),
+        services=ListSource(NOVA, service.compute_services, host_records.decode_compute_services),
+        hypervisors=ListSource(NOVA, service.hypervisors, host_records.decode_hypervisors),
+        flavors=ListSource(NOVA, service.flavors, records.decode_flavors),
+        aggregates=ListSource(NOVA, service.aggregates, records.decode_aggregates),
+        limits=ListSource(
             KEYSTONE, service.registered_limits, host_records.decode_registered_limits
         ),
-        'nodes': ListSource(IRONIC, service.nodes, host_records.decode_baremetal_nodes),
-        'ports': ListSource(NEUTRON, service.ports, host_records.decode_bound_ports),
-        'agents': ListSource(NEUTRON, service.agents, host_records.decode_network_agents),
-        'subnets': ListSource(NEUTRON, service.subnets, host_records.count_segment_addresses),
-        'aggregates': ListSource(NOVA, service.aggregates, records.decode_aggregates),
-        'device_profiles': ListSource(
+        nodes=ListSource(IRONIC, service.nodes, host_records.decode_baremetal_nodes),
+        ports=ListSource(NEUTRON, service.ports, host_records.decode_bound_ports),
+        agents=ListSource(NEUTRON, service.agents, host_records.decode_network_agents),
+        subnets=ListSource(NEUTRON, service.subnets, host_records.count_segment_addresses),
+        device_profiles=ListSource(
             CYBORG, service.device_profiles, host_records.decode_device_profiles
         ),
-        'segments': ListSource('', service.aggregates, host_records.decode_segments),
-        'projects': ListSource(KEYSTONE, service.projects, records.decode_projects),
-        'users': ListSource(KEYSTONE, service.users, records.decode_users),
-    }
+        projects=ListSource(KEYSTONE, service.projects, records.decode_projects),
+        users=ListSource(KEYSTONE, service.users, records.decode_users),
+    )
+
+
+def make_quota_source(project_ids: Sequence[str]) -> ListSource[Mapping[str, Mapping[str, int]]]:
+    """Return the source of the quotas of projects, by project and resource; Nova has each."""
+    from placementclient.nova import records, service
+
+    return ListSource(
+        NOVA, lambda client: service.read_quotas(client, project_ids), records.decode_quotas
+    )
 
 
 def list_named_sources(option: str | list[str] | None) -> list[str]:
     """Return the files and services that the option of a list names; none without the option."""
     return [option] if isinstance(option, str) else option or []
-
-
-def read_records(command: PlacementCommand, name: str, option: str | list[str] | None) -> Any:
-    """Return the records of a list, or ``None`` without its option.
-
-    :param name: the name of the list in :func:`make_sources`
-    :param option: the files or the service that the operator has named
-    """
-    return make_sources()[name].read(command, *list_named_sources(option)) if option else None
 
 
 def read_names(command: PlacementCommand, option: str, source: ListSource[T]) -> T | None:
@@ -147,33 +172,3 @@ def read_names(command: PlacementCommand, option: str, source: ListSource[T]) ->
     with contextlib.suppress(errors.PlacementError):
         return source.read(command, source.service, client=service.make_impatient(command.client))
     return None
-
-
-@contextlib.contextmanager
-def suggest_option_without_nova(option: str) -> Iterator[None]:
-    """Raise an error that suggests an option with a file if Nova cannot be asked."""
-    from placementclient.nova import service
-
-    try:
-        yield
-    except service.ServiceError as reason:
-        raise errors.BadArgument(f'{reason}: give {option}') from None
-
-
-def note_cells_down(command: PlacementCommand) -> list[Finding]:
-    """Return a finding for each host whose cell does not answer Nova, and warn of these hosts.
-
-    If Nova cannot be asked which cells answer, the only finding says so.
-    """
-    from placementclient.model.findings import Finding
-    from placementclient.model.services import find_hosts_of_cells_down
-    from placementclient.nova import compute_hosts, service
-    from placementclient.render import findings
-
-    try:
-        hosts = find_hosts_of_cells_down(compute_hosts.read_compute_services(command.client))
-    except service.ServiceError as failure:
-        command.log.warning(f'It is unknown if all cells of Nova answer: {failure}')
-        return [Finding('not known', 'the cells of Nova', reason=str(failure))]
-    command.warn(findings.describe_cells_down(hosts))
-    return [Finding('not known', host, reason=_CELL_DOWN) for host in hosts]

@@ -181,7 +181,7 @@ def _read_lists(command: base.PlacementCommand, needed: Collection[str]) -> Serv
     default = (*NEEDED_LISTS, 'services', *needed)
     if any(options.values()) or command.args.snapshot:
         default = ()
-    reader, sources = _ListReader(command), service_lists.make_sources()
+    reader, sources = _ListReader(command), service_lists.get_sources()._asdict()
     for name, option in options.items():
         places = option or ([sources[name].service] if name in default else [])
         if places:

@@ -109,7 +109,7 @@ class ShowCapacity(base.Lister):
             return output
         from placementclient.render import capacity as tables
 
-        aggregates = service_lists.read_records(self, 'aggregates', self.args.aggregates)
+        aggregates = service_lists.get_sources().aggregates.read(self, self.args.aggregates)
         return tables.add_aggregate_names(output, {item.uuid: item.name for item in aggregates})
 
     def _list_totals(self, before: Snapshot, after: Snapshot) -> base.Output:

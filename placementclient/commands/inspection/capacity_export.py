@@ -16,7 +16,6 @@ from placementclient.commands.framework import (
     service_lists,
 )
 from placementclient.commands.framework.option import Option
-from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -112,7 +111,6 @@ class ExportCapacity(base.PlacementCommand):
     def _read_metrics(self) -> Sequence[Metric]:
         """Read the cloud and the lists of the options; return the metrics."""
         from placementclient.insight.capacity import fits
-        from placementclient.nova import records, service
         from placementclient.placing.topology import Topology
         from placementclient.render import metrics
 
@@ -131,16 +129,15 @@ class ExportCapacity(base.PlacementCommand):
                 # The figures of the others are as good as ever.
                 self._warn_once(f'flavor {flavor.name}: {reason}')
         using = sorted({consumer.project_id or '' for consumer in snapshot.consumers.values()})
-        quotas = service_lists.ListSource(
-            NOVA, lambda client: service.read_quotas(client, using), records.decode_quotas
-        )
+        sources, args = service_lists.get_sources(), self.args
+        quotas = service_lists.make_quota_source(using)
         return metrics.make_capacity_metrics(
             snapshot,
             fitting,
             fallback=fallback,
-            aggregates=service_lists.read_records(self, 'aggregates', self.args.aggregates) or [],
-            projects=service_lists.read_records(self, 'projects', self.args.projects) or {},
-            quotas=quotas.read(self, self.args.quotas) if self.args.quotas else {},
-            assuming=self.args.assume,
-            traits=self.args.trait,
+            aggregates=sources.aggregates.read_option(self, args.aggregates) or (),
+            projects=sources.projects.read_option(self, args.projects) or {},
+            quotas=quotas.read_option(self, args.quotas) or {},
+            assuming=args.assume,
+            traits=args.trait,
         )

@@ -13,9 +13,9 @@ from placementclient.basis.errors import ExitStatus
 from placementclient.commands.framework import (
     base,
     cloud_options,
+    nova_outages,
     selection_options,
     server_options,
-    service_lists,
 )
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
@@ -281,7 +281,7 @@ class PlanDrain(base.Lister):
 
         source = self.args.requests
         if source == NOVA:
-            self._notes = service_lists.note_cells_down(self)
+            self._notes = nova_outages.note_cells_down(self)
             document: object = {
                 'aggregates': service.aggregates(self.client),
                 'server_groups': service.read_server_groups(self.client),

@@ -61,7 +61,8 @@ class ListUsage(base.Lister):
 
         by = self.args.by
         self._refuse_unused_name_lists()
-        names = self._read_names(by)
+        # Before the snapshot, whose reading takes long: a file may be wrong.
+        names = {} if by == 'host' else self._read_names(by)
         projects = self._read_names('project') if by == 'consumer' else {}
         snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
         if by == 'host':
@@ -94,8 +95,10 @@ class ListUsage(base.Lister):
 
     def _read_names(self, subject: str) -> Mapping[str, str]:
         """Return the names of projects, users or servers by ID, from the list of an option."""
-        option = _NAME_OPTIONS.get(subject)
-        records = option and service_lists.read_records(self, option, getattr(self.args, option))
-        if subject == 'consumer' and records:
-            return {uuid: server.name or '' for uuid, server in records.items()}
-        return records or {}
+        sources, args = service_lists.get_sources(), self.args
+        if subject == 'consumer':
+            servers = sources.servers.read_option(self, args.servers) or {}
+            return {uuid: server.name or '' for uuid, server in servers.items()}
+        if subject == 'project':
+            return sources.projects.read_option(self, args.projects) or {}
+        return sources.users.read_option(self, args.users) or {}

@@ -10,6 +10,7 @@ from placementclient.commands.framework import (
     base,
     change_command,
     filter_options,
+    nova_outages,
     option,
     provider_edits,
     service_lists,
@@ -141,12 +142,12 @@ class SyncAggregate(ChangeCommand):
     def execute(self) -> columns.Output:
         from placementclient.producers.sync import SyncProducer
 
-        with service_lists.suggest_option_without_nova('--aggregates'):
-            aggregates = service_lists.read_records(
-                self, 'aggregates', self.args.aggregates or NOVA
+        with nova_outages.suggest_option_without_nova('--aggregates'):
+            aggregates = service_lists.get_sources().aggregates.read(
+                self, self.args.aggregates or NOVA
             )
         is_from_nova = self.args.aggregates in (None, NOVA)
-        notes = service_lists.note_cells_down(self) if is_from_nova else []
+        notes = nova_outages.note_cells_down(self) if is_from_nova else []
         return self.plan_and_apply(
             SyncProducer(self.client, aggregates, remove=self.args.remove, notes=notes)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import (
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from placementclient.model.servers import Server
     from placementclient.placing.topology import Topology
     from placementclient.producers.proof import FreeingProof
+
+T = TypeVar('T')
 
 
 class PurgeProvider(ChangeCommand):
@@ -85,9 +87,10 @@ class PurgeProvider(ChangeCommand):
         is_nova_asked = service.has_nova(self.client)
         servers = self._read_servers()
         gone = consumer_options.read_consumer_uuids(consumer_options.GONE, self.args.gone)
-        migrations, hypervisors, nodes = (
-            self._read_list(name, is_nova_asked) for name in ('migrations', 'hypervisors', 'nodes')
-        )
+        sources = service_lists.get_sources()
+        migrations = self._read_list('migrations', sources.migrations, is_nova_asked)
+        hypervisors = self._read_list('hypervisors', sources.hypervisors, is_nova_asked)
+        nodes = self._read_list('nodes', sources.nodes, is_nova_asked)
         if self.args.force and migrations is None:
             self.log.warning(
                 'The migrations are not known: --force also frees what a migration under way '
@@ -114,11 +117,12 @@ class PurgeProvider(ChangeCommand):
         path = self.args.flavors
         flavors = records.decode_flavors_by_id(disk.read_document(path), path) if path else {}
         parse = partial(records.decode_servers, flavors=flavors)
-        source = service_lists.make_sources()['servers']._replace(parse=parse)
-        servers: Mapping[str, Server] = source.read(self, *self.args.servers)
-        return servers
+        source = service_lists.get_sources().servers._replace(parse=parse)
+        return source.read(self, *self.args.servers)
 
-    def _read_list(self, name: str, is_catalog: bool) -> Any:
+    def _read_list(
+        self, name: str, source: service_lists.ListSource[T], is_catalog: bool
+    ) -> T | None:
         """Return the records of a list; ``None`` if neither a file nor a service has it.
 
         :param name: the name of its option
@@ -126,7 +130,7 @@ class PurgeProvider(ChangeCommand):
         """
         from placementclient.nova import service
 
-        option, source = getattr(self.args, name), service_lists.make_sources()[name]
+        option = getattr(self.args, name)
         if not (option or is_catalog):
             return None
         try:

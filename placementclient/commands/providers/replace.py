@@ -89,7 +89,7 @@ class ReplaceProvider(ChangeCommand):
 
         old, new = replacing.old_uuid, replacing.new_uuid
         try:
-            ports = service_lists.read_records(self, 'ports', NEUTRON)
+            ports = service_lists.get_sources().ports.read(self, NEUTRON)
         except (service.ServiceError, errors.BadFile) as reason:
             self.log.warning(
                 f'Not known which ports name {old} as their provider: {reason}. Look for it in '
@@ -115,7 +115,7 @@ class ReplaceProvider(ChangeCommand):
         from placementclient.producers.same_host import check_compute_nodes
 
         try:
-            nodes = service_lists.read_records(self, 'hypervisors', source)
+            nodes = service_lists.get_sources().hypervisors.read_option(self, source)
             nodes = compute_hosts.read_compute_nodes(self.client) if nodes is None else nodes
         except service.ServiceError as reason:
             if source is None and isinstance(reason, service.NoCatalog):

@@ -128,8 +128,9 @@ class WriteAssignments(base.Lister):
         from placementclient.nova.images import Images
 
         assert snapshot is not None
-        migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
-        servers = service_lists.read_records(self, 'servers_with_zones', self.args.servers)
+        sources = service_lists.get_sources()
+        migrations = sources.migrations.read_option(self, self.args.migrations)
+        servers = sources.servers_with_zones.read(self, *self.args.servers)
         images = Images()
         if self.args.images:
             images = server_options.read_images(self, self.args.images, list(servers.values()))

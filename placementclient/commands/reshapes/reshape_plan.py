@@ -136,7 +136,7 @@ class PlanReshape(base.ShowOne):
             )
         spec, rows = storage.read_specified(self.args.spec, self.args.assignments)
         snapshot, providers, trees = self._read_trees(spec)
-        migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
+        migrations = service_lists.get_sources().migrations.read_option(self, self.args.migrations)
         try:
             with progress.show_progress(self) as show:
                 plan = planner.plan_reshape(

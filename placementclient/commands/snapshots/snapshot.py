@@ -226,9 +226,7 @@ class RestoreSnapshot(ChangeCommand):
         from placementclient.api.parallel import call_in_parallel
         from placementclient.nova import service
 
-        listed: Mapping[str, Server] | None = service_lists.read_records(
-            self, 'servers', self.args.servers
-        )
+        listed = service_lists.get_sources().servers.read_option(self, self.args.servers)
         if listed is None or NOVA not in service_lists.list_named_sources(self.args.servers):
             return listed
         lacking = sorted(snapshot.consumers.keys() - listed.keys())

@@ -93,7 +93,7 @@ class ApplyTree(ChangeCommand):
                 '--prune, --reparent, --previous and --compute-node are for files without moves'
             )
         spec, rows = storage.read_assigned(spec, self.args.file)
-        migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
+        migrations = service_lists.get_sources().migrations.read_option(self, self.args.migrations)
         reshaping = ReshapeProducer(self.client, spec, rows, migrations)
         plan = self.make_plan(reshaping)
         self.warn(plans.list_warnings(plan.changes))
