@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
@@ -44,7 +44,6 @@ class ExportCapacity(base.PlacementCommand):
 
     examples = ('--flavors nova --serve 127.0.0.1:9180 --interval 60',)
     auth_required = False
-    _collector: metrics_server.Collector | None = None
     options = (
         server_options.FLAVORS,
         server_options.NOVA_CONF,
@@ -83,30 +82,39 @@ class ExportCapacity(base.PlacementCommand):
         from placementclient.files import disk
         from placementclient.render import metrics
 
-        # Each reading finds the same again.
-        self._warn_once = functools.cache(self.log.warning)
         if not self.args.serve:
             families = self._read_metrics()
             disk.write_text(self.args.output, metrics.format_metrics(families), disk.READABLE)
             return
         if self.args.output != disk.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
-        where = metrics_server.parse_address(self.args.serve)
-        self._collector = metrics_server.Collector(self._read_metrics, self.args.interval, self.log)
-        # Without prometheus_client there is nothing to serve.
+        address = metrics_server.parse_address(self.args.serve)
+        # If prometheus_client is not installed, this fails now, and not at the first scrape.
         self._collector.collect()
-        metrics_server.serve_metrics(where, self._collector)
+        metrics_server.serve_metrics(address, self._collector)
+
+    @functools.cached_property
+    def _collector(self) -> metrics_server.Collector:
+        """The metrics that ``--serve`` serves, and the time limit of each reading."""
+        from placementclient.commands.inspection import metrics_server
+
+        return metrics_server.Collector(self._read_metrics, self.args.interval, self.log)
 
     @functools.cached_property
     def client(self) -> Client:
-        """The client of this run; with ``--serve``, its requests have a deadline."""
+        """The client of this run; with ``--serve``, its requests end with the reading."""
         client = super().client
-        if self._collector is not None:
+        if self.args.serve:
             from placementclient.commands.inspection import metrics_server
 
             client = client.copy_without_history()
             client.session = metrics_server.TimeLimitedSession(client.session, self._collector)
         return client
+
+    @functools.cached_property
+    def _warn_once(self) -> Callable[[str], None]:
+        """Logs a sentence the first time only: each reading finds the same again."""
+        return functools.cache(self.log.warning)
 
     def _read_metrics(self) -> Sequence[Metric]:
         """Read the cloud and the lists of the options; return the metrics."""
@@ -118,19 +126,19 @@ class ExportCapacity(base.PlacementCommand):
         snapshot = cloud_options.read_cloud(self, self._warn_once).snapshot
         topology = Topology(snapshot)
         fitting, fallback = [], []
-        for flavor, nova in server_options.make_flavor_requests(
+        for flavor, request in server_options.make_flavor_requests(
             self, snapshot, chosen, self._warn_once
         ):
             try:
-                fitting.append((flavor, fits.count_by_tree(topology, nova.first)))
-                if nova.second is not None:
-                    fallback.append((flavor, fits.count_fallback_fits(topology, nova.second)))
+                fitting.append((flavor, fits.count_by_tree(topology, request.first)))
+                if request.second is not None:
+                    fallback.append((flavor, fits.count_fallback_fits(topology, request.second)))
             except errors.PlacementError as reason:
-                # The figures of the others are as good as ever.
+                # The other flavors can be counted all the same.
                 self._warn_once(f'flavor {flavor.name}: {reason}')
-        using = sorted({consumer.project_id or '' for consumer in snapshot.consumers.values()})
+        projects = sorted({consumer.project_id or '' for consumer in snapshot.consumers.values()})
+        quotas = service_lists.make_quota_source(projects)
         sources, args = service_lists.get_sources(), self.args
-        quotas = service_lists.make_quota_source(using)
         return metrics.make_capacity_metrics(
             snapshot,
             fitting,

@@ -28,7 +28,8 @@ class TimeLimitedSession:
     def __init__(self, session: Session, collector: Collector) -> None:
         self._session, self._collector = session, collector
         # For requests to Keystone.
-        session.timeout = min(session.timeout or collector.longest, collector.longest)
+        limit = collector.time_limit
+        session.timeout = min(session.timeout or limit, limit)
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the session."""
@@ -62,13 +63,13 @@ def parse_address(text: str) -> tuple[str, int]:
 class _Reading(NamedTuple):
     """The metrics of one reading.
 
-    :ivar read_at: the time of the reading, in seconds since 1970
-    :ivar at: the same on the monotonic clock, in seconds
+    :ivar ended_at: the time at its end, in seconds since 1970; None: there was no reading yet
+    :ivar monotonic: the same on the monotonic clock, in seconds
     """
 
     families: Sequence[Metric] = ()
-    read_at: float | None = None
-    at: float = float('-inf')
+    ended_at: float | None = None
+    monotonic: float = float('-inf')
 
 
 class Collector:
@@ -76,43 +77,44 @@ class Collector:
 
     :param read: reads the metrics
     :param interval: the pause between two readings, in seconds
-    :ivar longest: the time limit of a reading, in seconds
+    :ivar time_limit: the longest time that a reading may take, in seconds
     """
 
     def __init__(
         self, read: Callable[[], Sequence[Metric]], interval: float, log: logging.Logger
     ) -> None:
-        self._read, self.interval, self.log = read, interval, log
-        # The figures are up to date for this time; a longer reading is given up.
-        self._fresh = 3 * interval
-        self.longest = max(self._fresh, 60)
-        self._end = math.inf
-        self._figures = _Reading()
-        self._seconds = 0.0
-        self._is_good = True
+        self._read_metrics, self.interval, self.log = read, interval, log
+        #: How long metrics are up to date, in seconds.
+        self._fresh_for = 3 * interval
+        self.time_limit = max(self._fresh_for, 60)
+        #: The end of the time for the present reading, on the monotonic clock.
+        self._deadline = math.inf
+        self._last_good = _Reading()
+        #: How long the last reading took, in seconds, and whether it succeeded.
+        self._duration, self._succeeded = 0.0, True
 
     def collect(self) -> Sequence[Metric]:
         """Return the last good metrics, and those that tell their age; Prometheus calls this."""
-        figures = self._figures
-        is_up = time.monotonic() - figures.at < self._fresh
+        reading = self._last_good
+        is_up = time.monotonic() - reading.monotonic < self._fresh_for
         return [
-            *figures.families,
-            *metrics.make_reading_metrics(is_up, figures.read_at, self._seconds),
+            *reading.families,
+            *metrics.make_reading_metrics(is_up, reading.ended_at, self._duration),
         ]
 
     def stop(self) -> None:
         """Let every further request of the reading fail."""
-        self._end = 0.0
+        self._deadline = 0.0
 
     def compute_remaining_time(self) -> float:
         """Return the remaining time of the reading, in seconds.
 
         :raises errors.PlacementError: if there is none
         """
-        remaining = self._end - time.monotonic()
+        remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise errors.PlacementError(
-                f'The reading was not over after {self.longest:g} s: '
+                f'The reading was not over after {self.time_limit:g} s: '
                 'a service hangs, or is too slow for the --interval'
             )
         return remaining
@@ -122,41 +124,47 @@ class Collector:
 
         :raises errors.PlacementError: if the first reading shows that the options are impossible
         """
+        began_at = time.monotonic()
+        self._deadline = began_at + self.time_limit
+        try:
+            self._last_good = _Reading(self._read_metrics(), time.time(), time.monotonic())
+        except Exception as failure:
+            self._report_failure(failure)
+            self._succeeded = False
+        else:
+            if not self._succeeded:
+                self.log.warning('The figures are read again')
+            self._succeeded = True
+        self._duration = time.monotonic() - began_at
+
+    def _report_failure(self, failure: Exception) -> None:
+        """Log an error of a reading, unless the reading before had failed too.
+
+        :raises errors.PlacementError: if the first reading shows that the options are impossible
+        """
         from placementclient.nova.service import NoCatalog
 
-        began_at = time.monotonic()
-        self._end = began_at + self.longest
-        try:
-            self._figures = _Reading(self._read(), time.time(), time.monotonic())
-        except Exception as failure:
-            wrong_options = (errors.BadArgument, errors.BadFile, errors.UsageError, NoCatalog)
-            if self._figures.read_at is None and isinstance(failure, wrong_options):
-                raise
-            if self._is_good:  # once, not in every interval
-                is_first = self._figures.read_at is None
-                began = 'There are no figures yet' if is_first else 'The figures stay as they are'
-                is_told = isinstance(failure, errors.PlacementError)
-                self.log.error(f'{began}: {failure if is_told else errors.Unexpected(failure)}')
-            self.log.debug('The reading failed', exc_info=failure)
-            self._is_good = False
-        else:
-            if not self._is_good:
-                self.log.warning('The figures are read again')
-            self._is_good = True
-        self._seconds = time.monotonic() - began_at
+        is_first = self._last_good.ended_at is None
+        wrong_options = (errors.BadArgument, errors.BadFile, errors.UsageError, NoCatalog)
+        if is_first and isinstance(failure, wrong_options):
+            raise failure
+        if self._succeeded:
+            kept = 'There are no figures yet' if is_first else 'The figures stay as they are'
+            is_ours = isinstance(failure, errors.PlacementError)
+            self.log.error(f'{kept}: {failure if is_ours else errors.Unexpected(failure)}')
+        self.log.debug('The reading failed', exc_info=failure)
 
 
 class Terminated(KeyboardInterrupt):
     """Raised by a SIGTERM, like a Ctrl-C."""
 
 
-def serve_metrics(where: tuple[str, int], collector: Collector) -> None:
+def serve_metrics(address: tuple[str, int], collector: Collector) -> None:
     """Serve metrics and read them again and again, until SIGTERM.
 
     Scrapes are answered from the beginning on, also during the first reading.
 
-    :param where: the address and the port
-
+    :param address: the host and the port
     :raises errors.PlacementError: if the address cannot be used
     """
 
@@ -166,9 +174,9 @@ def serve_metrics(where: tuple[str, int], collector: Collector) -> None:
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:
-        with contextlib.suppress(Terminated), run_metrics_server(*where, collector) as port:
+        with contextlib.suppress(Terminated), run_metrics_server(*address, collector) as port:
             collector.read()
-            collector.log.warning(f'Serving http://{where[0]}:{port}/metrics')
+            collector.log.warning(f'Serving http://{address[0]}:{port}/metrics')
             while True:
                 threading.Event().wait(collector.interval)
                 collector.read()
