@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
-import io
 import json
 import os
 import re
-import shlex
 import sys
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import BinaryIO, NamedTuple, TextIO
+from dataclasses import dataclass, field
+from typing import BinaryIO, TextIO
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
@@ -23,6 +21,7 @@ from placementclient.basis.wording import listed
 from placementclient.cli.batch_runner import BatchRunner, CommandOutput
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.program.command_lines import CommandLine, read_lines
 from placementclient.files import system
 
 #: The exit statuses from good to bad; :func:`_rank_status` ranks others, as of signals, last.
@@ -38,31 +37,8 @@ STATUSES_BY_RANK: tuple[int, ...] = (
 )
 #: The beginning of a line that looks like the head of a command; readers split lines differently.
 _HEAD_OF_COMMAND = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
-#: How many bytes a line may have: a shell takes no longer argument either.
-LONGEST_LINE = 1 << 17
 #: How many characters of a line are shown with its output.
 _SHOWN_CHARACTERS = 1000
-#: The first word that a line may have before the command.
-_PROGRAMS = ('openstack', 'placement')
-#: Ends of lines for some programs, and control characters. A tab is a space.
-_CONTROL = re.compile('[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]')
-#: The end of a command: nothing follows, or a comment.
-_END_OF_COMMAND = re.compile(r'[ \t]*(?:#|$)')
-
-
-class CommandLine(NamedTuple):
-    """A line of a batch.
-
-    :ivar line: its number, from 1 on
-    :ivar text: the line as it was typed
-    :ivar words: the words of the command
-    :ivar refusal: the error of a line that cannot be run; else empty
-    """
-
-    line: int
-    text: str
-    words: Sequence[str]
-    refusal: str
 
 
 class RunBatch(base.PlacementCommand):
@@ -92,44 +68,44 @@ class RunBatch(base.PlacementCommand):
     def execute(self) -> int:
         if self.app.is_in_batch:
             raise errors.UsageError('A batch cannot run a batch')
-        runner = BatchRunner(self.app, is_data=self.args.json_lines)
-        show = self._print_json if self.args.json_lines else self._print_output
         # A program that writes to stdin may wait for the answer before its next line.
         path = self.args.file
         ahead = 0 if path == '-' else self.args.workers - 1
-        worst, done, failed = 0, 0, list[str]()
+        runner = BatchRunner(self.app, is_data=self.args.json_lines)
         with (
             _open_commands(path, self.app.stdin) as file,
             _close_stdin(),
             runner.redirect_streams(),
-            contextlib.closing(_run_lines(runner, read_lines(file, path), ahead)) as lines,
+            contextlib.closing(_run_lines(runner, read_lines(file, path), ahead)) as results,
         ):
-            for command, output in lines:
-                line, status = f'line {command.line}', output.status
-                # Commands run ahead of it only read.
-                with self.report_print_errors(
-                    f'{line} was carried out, with exit status {status}; '
-                    'the lines after it have changed nothing'
-                ):
-                    show(command, output)
-                worst = max(worst, status, key=_rank_status)
-                if not status:
-                    done += 1
-                    continue
-                failed.append(line)
-                if status == ExitStatus.INTERRUPTED:
-                    break
-                if not self.args.keep_going:
-                    self.explanation = [f'Stopped at {line}: with --keep-going the batch goes on']
-                    break
-        lines_failed = f', {len(failed)} failed: {listed(failed, 5)}' if failed else ''
-        self.ending = f'{done} done{lines_failed}'
-        return worst
+            tally = self._print_results(results)
+        self.ending = tally.describe()
+        return tally.worst
+
+    def _print_results(self, results: Iterable[tuple[CommandLine, CommandOutput]]) -> _Tally:
+        """Print the output of command lines, up to the last that the batch runs; count them."""
+        tally = _Tally()
+        show = self._print_json if self.args.json_lines else self._print_output
+        for command, output in results:
+            line, status = f'line {command.number}', output.status
+            # Commands that were run ahead only read.
+            with self.report_print_errors(
+                f'{line} was carried out, with exit status {status}; '
+                'the lines after it have changed nothing'
+            ):
+                show(command, output)
+            tally.add(line, status)
+            if status == ExitStatus.INTERRUPTED:
+                break
+            if status and not self.args.keep_going:
+                self.explanation = [f'Stopped at {line}: with --keep-going the batch goes on']
+                break
+        return tally
 
     def _print_output(self, command: CommandLine, output: CommandOutput) -> None:
         """Print a line with the number, the exit status and the command, then its output."""
         shown = cut_text(command.text, _SHOWN_CHARACTERS)
-        head = f'# line {command.line}, exit status {output.status}: {shown}\n'
+        head = f'# line {command.number}, exit status {output.status}: {shown}\n'
         for stream, text in (
             (self.app.stdout, head + _indent_heads(output.stdout)),
             (self.app.stderr, _indent_heads(output.stderr)),
@@ -139,23 +115,49 @@ class RunBatch(base.PlacementCommand):
 
     def _print_json(self, command: CommandLine, output: CommandOutput) -> None:
         """Print a command and its output as one line of JSON."""
-        record = {'line': command.line, 'command': command.text, **output._asdict()}
+        record = {'line': command.number, 'command': command.text, **output._asdict()}
         self.app.stdout.write(f'{json.dumps(record)}\n')
         self.app.stdout.flush()
+
+
+@dataclass
+class _Tally:
+    """The command lines that were run: the number that succeeded, those that failed."""
+
+    done: int = 0
+    failed: list[str] = field(default_factory=list)
+    worst: int = ExitStatus.DONE
+
+    def add(self, line: str, status: int) -> None:
+        """Count a line with its exit status."""
+        self.worst = max(self.worst, status, key=_rank_status)
+        if status:
+            self.failed.append(line)
+        else:
+            self.done += 1
+
+    def describe(self) -> str:
+        """Return a sentence, without its full stop."""
+        count = len(self.failed)
+        failed = f', {count} failed: {listed(self.failed, 5)}' if count else ''
+        return f'{self.done} done{failed}'
 
 
 def _run_lines(
     runner: BatchRunner, commands: Iterable[CommandLine], ahead: int
 ) -> Generator[tuple[CommandLine, CommandOutput]]:
-    """Run commands in order, and yield each with its output; read-only ones run in parallel."""
+    """Run commands in order, and yield each with its output; read-only ones run in parallel.
+
+    :param ahead: the number of commands that may run beside the one that is waited for
+    """
     running: deque[tuple[CommandLine, Future[CommandOutput]]] = deque()
     pool = ThreadPoolExecutor(ahead + 1)
     try:
         for command in commands:
-            reads = ahead and not command.refusal and runner.is_read_only(command.words)
-            while len(running) > (ahead if reads else 0):
+            can_run_ahead = ahead and not command.refusal and runner.is_read_only(command.words)
+            while len(running) > (ahead if can_run_ahead else 0):
                 yield _await_output(*running.popleft())
-            if reads:
+            if can_run_ahead:
                 running.append((command, pool.submit(runner.run_read_only, command.words)))
             elif command.refusal:
                 yield command, CommandOutput(ExitStatus.USAGE, '', command.refusal)
@@ -199,48 +201,6 @@ def _close_stdin() -> Iterator[None]:
             yield
         finally:
             sys.stdin = stdin
-
-
-def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
-    """Yield the command lines of a file; comments and empty lines are skipped.
-
-    :param path: the path of the file, for errors
-    """
-    for number, line in enumerate(file, 1):
-        content = line.removesuffix(b'\n').removesuffix(b'\r')
-        if number == 1:
-            content = content.removeprefix(codecs.BOM_UTF8)
-        text, words, refusal = content.decode(errors='backslashreplace').strip(' \t'), [], ''
-        try:
-            words = _split_words(content)
-        except ValueError as reason:
-            text = text if len(content) <= LONGEST_LINE else f'{text[:60]}…'
-            refusal = f'{errors.BadFile(path, str(reason), number)}\n'
-        if words or refusal:
-            yield CommandLine(number, text, words, refusal)
-
-
-def _split_words(content: bytes) -> list[str]:
-    """Return the words of a line as a shell splits them, without the name of the program."""
-    if len(content) > LONGEST_LINE:
-        raise ValueError(f'the line is longer than {LONGEST_LINE >> 10} KiB')
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        if content.lstrip(b' \t').startswith(b'#'):
-            return []
-        raise ValueError('the line is not UTF-8') from None
-    if control := _CONTROL.search(text):
-        name = control[0].encode('unicode_escape').decode()
-        raise ValueError(f'control character {name} at column {control.start() + 1}')
-    stream = io.StringIO(text)
-    lexer = shlex.shlex(stream, posix=True)
-    lexer.whitespace_split, lexer.commenters = True, ''
-    words: list[str] = []
-    # A comment begins where a word would begin.
-    while not _END_OF_COMMAND.match(text, stream.tell()):
-        words.append(lexer.get_token() or '')
-    return words[1:] if words and words[0] in _PROGRAMS else words
 
 
 def _open_commands(path: str, stdin: TextIO) -> contextlib.AbstractContextManager[BinaryIO]:

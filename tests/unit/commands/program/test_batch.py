@@ -11,7 +11,8 @@ import pytest
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import escape_text
 from placementclient.client.http import Client
-from placementclient.commands.program.batch import LONGEST_LINE, STATUSES_BY_RANK, _rank_status
+from placementclient.commands.program.batch import STATUSES_BY_RANK, _rank_status
+from placementclient.commands.program.command_lines import LONGEST_LINE
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.clouds import changed, save, small
