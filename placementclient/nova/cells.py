@@ -8,28 +8,30 @@ _COLUMNS = 3
 
 
 def parse_host_cells(text: str, path: str) -> dict[str, str]:
-    """Return the name of the cell of each host; of cells without a name of their own the UUID.
+    """Return the cell of each host: its name, or its UUID if it has none, or another one has it.
 
     :raises errors.BadFile: if the text is no such table, or has a host twice
     """
-    uuids: dict[str, str] = {}
-    names: dict[str, set[str]] = {}
+    cell_of_host: dict[str, str] = {}
+    cells_by_name: dict[str, set[str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip().startswith('|'):
             continue
-        cells = [cell.strip() for cell in line.strip().strip('|').split('|')]
-        if len(cells) != _COLUMNS:
-            raise errors.BadFile(path, f'{len(cells)} columns, not {_COLUMNS}', number)
-        name, uuid, host = cells
+        columns = [column.strip() for column in line.strip().strip('|').split('|')]
+        if len(columns) != _COLUMNS:
+            raise errors.BadFile(path, f'{len(columns)} columns, not {_COLUMNS}', number)
+        name, uuid, host = columns
         if not is_uuid(uuid):
-            if uuids:
+            if cell_of_host:
                 raise errors.BadFile(path, f'{uuid!r} is not the UUID of a cell', number)
             continue  # the heading
-        if host in uuids:
+        if host in cell_of_host:
             raise errors.BadFile(path, f'{host} appears twice', number)
-        uuids[host] = uuid
-        names.setdefault(name, set()).add(uuid)
-    if not uuids:
+        cell_of_host[host] = uuid
+        cells_by_name.setdefault(name, set()).add(uuid)
+    if not cell_of_host:
         raise errors.BadFile(path, 'no table of nova-manage cell_v2 list_hosts')
-    unique = {next(iter(of)): name for name, of in names.items() if name and len(of) == 1}
-    return {host: unique.get(uuid, uuid) for host, uuid in uuids.items()}
+    unique = {
+        uuids.pop(): name for name, uuids in cells_by_name.items() if name and len(uuids) == 1
+    }
+    return {host: unique.get(uuid, uuid) for host, uuid in cell_of_host.items()}

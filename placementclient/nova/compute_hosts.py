@@ -32,7 +32,7 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 def _read_list(
     client: Client, listed: service.ServiceList, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
-    """Return the parsed records of a list of Nova, read once within a few seconds."""
+    """Return the records of a list of Nova, which is asked once, for a few seconds."""
     try:
         return parse(listed(service.make_impatient(client)), 'Nova')
     except BadFile as reason:
@@ -42,9 +42,10 @@ def _read_list(
 def find_running_computes(
     roots: Collection[str], services: Iterable[ComputeService]
 ) -> dict[str, str]:
-    """Return the roots whose nova-compute is up, each with the name of its host.
+    """Return the hosts whose nova-compute is up, by the names of their root providers.
 
-    The host has the name of the root; else the same name without the domain, which one of them has.
+    A host has the name of the root. If no host has, one of the two names may have a domain that the
+    other one lacks.
     """
     by_host = {service.host: service.is_up for service in services}
     by_label = defaultdict[str, list[str]](list)

@@ -13,7 +13,7 @@ _OPTION = re.compile(r'([^:=]+?)\s*[:=]\s*(.*)', re.DOTALL)
 
 
 class ConfigOption(NamedTuple):
-    """An option with all lines of its value, and the number of the first one, from 1."""
+    """A setting of an option: the joined lines of its value, and the number of the first one."""
 
     section: str
     name: str
@@ -22,10 +22,10 @@ class ConfigOption(NamedTuple):
 
 
 def find_options(text: str, path: str, names: Sequence[tuple[str, str]]) -> list[ConfigOption]:
-    """Return all values of an option that may be repeated.
+    """Return all settings of an option that may be repeated.
 
-    :param names: its section and name, and then its deprecated ones; the values of the last name
-        come first
+    :param names: its section and name, and then its deprecated ones; as in oslo.config, settings
+        under the last name come first
     """
     found: dict[tuple[str, str], list[ConfigOption]] = {name: [] for name in reversed(names)}
     for option in parse_options(text, path):

@@ -8,7 +8,7 @@ from placementclient.nova.features import Features, is_true
 from placementclient.nova.server_parts import Refusal
 
 #: More CPUs than any server has: a mask beyond them is refused, not counted.
-_MOST = 100_000
+_MOST_CPUS = 100_000
 
 
 class Cpus(NamedTuple):
@@ -94,22 +94,22 @@ def _parse_mask(mask: str, count: int) -> set[int]:
     """Return the CPUs of a mask such as ``'1-4,^3,6'``; of ``'^3'`` all others."""
     rules = f'0-{count - 1},{mask}' if mask.strip().startswith('^') else mask
     try:
-        bits = parse_number_bits(rules, _MOST)
+        bits = parse_number_bits(rules, _MOST_CPUS)
     except ValueError:
         raise Refusal(f'{mask!r} is no set of CPUs') from None
     return {cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1}
 
 
-def parse_number_bits(rules: str, most: int) -> int:
-    """Return the numbers of a set such as ``'1-4,^3,6'`` as bits.
+def parse_number_bits(rules: str, limit: int) -> int:
+    """Return the numbers of a set such as ``'1-4,^3,6'`` as the bits of an integer.
 
-    :raises ValueError: if it is none, or a number reaches the most
+    :raises ValueError: if the text is no such set, or has a number that is not below ``limit``
     """
     taken = spared = 0
     for rule in filter(None, map(str.strip, rules.split(','))):
         first, dash, last = rule.removeprefix('^').partition('-')
         low, high = int(first), int(last if dash else first)
-        if not 0 <= low <= high < most:
+        if not 0 <= low <= high < limit:
             raise ValueError(rule)
         span = (1 << high + 1) - (1 << low)
         if rule.startswith('^'):
@@ -128,7 +128,7 @@ def _check_combinations(
     dedicated: set[int] | None,
 ) -> None:
     """Refuse CPU policies and masks that contradict: ``numa_get_constraints`` of Nova."""
-    policy = _find_explicit_policy(features, policy, emulator)
+    policy = _find_policy_of_resources(features, policy, emulator)
     trait = _find_hyperthreading_trait(features)
     if thread_policy and trait:
         raise Refusal('hw:cpu_thread_policy cannot be combined with trait:HW_CPU_HYPERTHREADING')
@@ -150,10 +150,13 @@ def _check_combinations(
         )
 
 
-def _find_explicit_policy(
+def _find_policy_of_resources(
     features: Features, policy: str | None, emulator: str | None
 ) -> str | None:
-    """Return the policy that resources of the flavor stand for; else the given one."""
+    """Return the policy that ``resources:PCPU`` or ``resources:VCPU`` means; else the given one.
+
+    :raises Refusal: if they contradict each other, the policy, or the number of CPUs
+    """
     shared, pinned = (_sum_amounts(features, name) for name in ('VCPU', 'PCPU'))
     if policy and (shared or pinned):
         raise Refusal('hw:cpu_policy cannot be combined with resources:VCPU or resources:PCPU')

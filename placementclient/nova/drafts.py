@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request of Nova under construction. Pure."""
+"""A request of Nova under construction, which rules change one after the other. Pure."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ class OpenGroup:
     forbidden: set[str] = field(default_factory=set)
 
     def add(self, kind: str, name: str, value: str) -> bool:
-        """Add an extra spec; return ``False`` if the scheduler ignores it."""
+        """Add an extra spec; return False if the scheduler ignores its value or its class."""
         if kind == 'trait':
             traits = {'required': self.required, 'forbidden': self.forbidden}.get(value)
             if traits is not None:
@@ -51,8 +51,13 @@ class OpenGroup:
 class Draft:
     """A request under construction.
 
-    :ivar flavor_groups: the number of groups with a suffix that the flavor has
+    The rules of :mod:`group_rules` fill the groups, those of :mod:`filter_rules` the conditions.
+
+    :ivar common: the group without a suffix
+    :ivar groups: all groups by suffix
+    :ivar flavor_group_count: the number of groups with a suffix that the flavor has
     :ivar pci_groups: the suffixes of the groups of PCI aliases
+    :ivar unknown: the parts that are left out, each with the source that is missing
     """
 
     def __init__(self, server: ServerRequest, settings: Settings, sources: Sources) -> None:
@@ -62,7 +67,7 @@ class Draft:
         self.cpus = cpus.read_cpus(self.features)
         self.common = OpenGroup()
         self.groups = {'': self.common}
-        self.flavor_groups = 0
+        self.flavor_group_count = 0
         self.pci_groups: list[str] = []
         self.policy: str | None = None
         self.root_required: set[str] = set()
@@ -74,11 +79,14 @@ class Draft:
         self.unknown = list(server.unknown)
 
     def note_missing(self, part: str, source: str) -> None:
-        """Record an unknown part."""
+        """Record that a part of the request is unknown, as a source of facts is not given."""
         self.unknown.append(f'{part} ({source} not given)')
 
     def add_group(self, suffix: str, group: OpenGroup) -> None:
-        """Add a group that the flavor does not have."""
+        """Add a group.
+
+        :raises Refusal: if a group has the suffix already, or the new one is empty
+        """
         if suffix in self.groups:
             raise Refusal(f'two groups of the request have the suffix {suffix}')
         if group == OpenGroup():
@@ -86,7 +94,10 @@ class Draft:
         self.groups[suffix] = group
 
     def find_device_profile(self, name: str) -> Sequence[Mapping[str, str]] | None:
-        """Return the groups of a device profile; ``None`` if they are unknown."""
+        """Return the groups of a device profile; ``None`` if no profile is known.
+
+        :raises Refusal: if no profile has the name
+        """
         if self.sources.profiles is None:
             self.note_missing(f'device profile {name}', 'device profiles')
             return None
@@ -95,7 +106,7 @@ class Draft:
         return self.sources.profiles[name]
 
     def add_device_profile(self, groups: Iterable[Mapping[str, str]], port: str = '') -> None:
-        """Add the groups of a device profile, for a port by its ID."""
+        """Add the groups of a device profile, of the flavor or of the port with an ID."""
         for number, specs in enumerate(groups):
             group = OpenGroup()
             for key, value in specs.items():
@@ -112,7 +123,7 @@ class Draft:
             in_tree=self.in_tree,
         )
         groups = {suffix: group for suffix, group in filters.items() if group != Filter()}
-        is_mixed = len(groups) > 1 and self.flavor_groups < 2
+        is_mixed = len(groups) > 1 and self.flavor_group_count < 2
         return CandidateRequest(
             common,
             groups,
@@ -134,7 +145,12 @@ def is_class_name(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TraitRule:
-    """A rule: a value of the flavor or the image requires a trait, by the value."""
+    """A rule that requires a trait for a value of the flavor or the image.
+
+    :param key: the common part of the names of extra spec and property
+    :param traits: the trait for each value; other values require none
+    :param is_of_root: whether the root provider has to have the trait
+    """
 
     key: str
     traits: Mapping[str, str]

@@ -28,15 +28,21 @@ _IMAGE_TRAITS = {
 }
 
 
-def _find_aggregates(draft: Draft, part: str, is_meant: Callable[[str, str], bool]) -> list[str]:
-    """Return the aggregates with a property that is meant, as one value of a query; or none."""
+def _select_aggregates(
+    draft: Draft, part: str, is_selected: Callable[[str, str], bool]
+) -> list[str]:
+    """Return the UUIDs of aggregates as one value of ``member_of``; empty if there are none.
+
+    :param part: of the request, which is unknown if the aggregates are
+    :param is_selected: says whether an aggregate with a key and a value of metadata belongs to them
+    """
     if draft.sources.aggregates is None:
         draft.note_missing(part, 'aggregates')
         return []
     uuids = sorted(
         aggregate.uuid
         for aggregate in draft.sources.aggregates
-        if any(is_meant(key, value) for key, value in aggregate.metadata.items())
+        if any(is_selected(key, value) for key, value in aggregate.metadata.items())
     )
     return [','.join(uuids)] if uuids else []
 
@@ -50,7 +56,7 @@ def _require_project_aggregates(draft: Draft) -> None:
     if project is None:
         draft.note_missing(part, 'project')
         return
-    aggregates = _find_aggregates(
+    aggregates = _select_aggregates(
         draft, part, lambda key, value: key.startswith('filter_tenant_id') and value == project
     )
     draft.member_of += aggregates
@@ -62,7 +68,7 @@ def _require_project_aggregates(draft: Draft) -> None:
 def _require_zone(draft: Draft) -> None:
     """Require the aggregates of the zone: ``map_az_to_placement_aggregate`` of Nova."""
     if zone := _split_zone(draft)[0]:
-        draft.member_of += _find_aggregates(
+        draft.member_of += _select_aggregates(
             draft,
             f'availability zone {zone}',
             lambda key, value: key == 'availability_zone' and value == zone,
@@ -95,7 +101,7 @@ def _forbid_isolated_aggregates(draft: Draft) -> None:
     """Forbid aggregates for servers with other traits: ``isolate_aggregates`` of Nova."""
     if draft.settings.enable_isolated_aggregate_filtering:
         required = {f'trait:{name}' for group in draft.groups.values() for name in group.required}
-        draft.forbidden_member_of = _find_aggregates(
+        draft.forbidden_member_of = _select_aggregates(
             draft,
             'isolated aggregates',
             lambda key, value: (

@@ -41,7 +41,7 @@ def _add_extra_specs(draft: Draft) -> None:
         if match := EXTRA_SPEC.fullmatch(key):
             kind, suffix, name = match.groups()
             draft.groups.setdefault(suffix or '', OpenGroup()).add(kind, name, value)
-    draft.flavor_groups = len(draft.groups) - 1
+    draft.flavor_group_count = len(draft.groups) - 1
 
 
 def _set_group_policy(draft: Draft) -> None:
@@ -142,7 +142,7 @@ def _add_device_profile(draft: Draft) -> None:
 
 
 def _add_flavor_amounts(draft: Draft) -> None:
-    """Add the figures of the flavor whose class no extra spec names in any group."""
+    """Add CPUs, memory and disk of the flavor, but for classes that any group has."""
     flavor = draft.flavor
     classes = {name for group in draft.groups.values() for name in group.resources}
     root = 0 if draft.server.from_volume else flavor.disk

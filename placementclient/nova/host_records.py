@@ -25,7 +25,7 @@ class _DeviceProfileRecord(ListRecord, frozen=True):
 
 
 def decode_compute_services(document: object, path: str) -> list[ComputeService]:
-    """Return the nova-compute of all hosts: ``GET /os-services``."""
+    """Return the nova-compute services of all hosts: ``GET /os-services``."""
     services = [service for _, service in decode_records(document, path, ComputeService)]
     computes = [service for service in services if service.binary == 'nova-compute']
     if services and not computes:
@@ -69,13 +69,16 @@ def decode_baremetal_nodes(document: object, path: str) -> list[BaremetalNode]:
 
 
 def decode_bound_ports(document: object, path: str) -> list[Port]:
-    """Return the bound ports of servers that require resources: ``GET /v2.0/ports``."""
+    """Return the ports that are bound to servers and require resources: ``GET /v2.0/ports``."""
     every = decode_server_ports(document, path)
     return [port for port in every if port.is_bound_to_server and port.allocated_groups]
 
 
 def decode_server_ports(document: object, path: str, server: str | None = None) -> list[Port]:
-    """Return the present or future ports of a server, by its UUID; without it all are its."""
+    """Return the ports of a server, bound or not; without its UUID all ports of the list.
+
+    :raises MissingField: if no port has ``resource_request``
+    """
     every = [port for _, port in decode_records(document, path, Port)]
     if every and all(port.request is UNSET for port in every):
         raise MissingField(
@@ -133,7 +136,7 @@ def _count_addresses(place: RecordPlace, pool: AddressPool) -> int:
 
 
 def decode_segments(document: object, path: str) -> dict[str, list[list[str]]]:
-    """Return the aggregates of each segment, by the IDs of its subnet and of its network."""
+    """Return the aggregates of each segment of a subnet and of a network, by the ID of either."""
     result: dict[str, list[list[str]]] = {}
     for place, subnet in _decode_subnets(document, path):
         if subnet.id is None or subnet.network_id is None:

@@ -20,8 +20,9 @@ class Images:
     """The images of servers, as far as they are known.
 
     :param by_id: the images of Glance
-    :param of_servers: what the root volume of a server says of its image, by the server's UUID
-    :param reason: why an image is missing; ``volume_reason`` for one of a volume
+    :param of_servers: the image of the root volume of each server, by the server's UUID
+    :param reason: the reason why an image is unknown
+    :param volume_reason: the same for the image of a root volume
     """
 
     by_id: Mapping[str, Image] = field(default_factory=dict)
@@ -30,7 +31,7 @@ class Images:
     volume_reason: str = 'volumes not given'
 
     def find(self, server: Server) -> tuple[Image | None, tuple[str, ...]]:
-        """Return the image of a server, and what is not known of it, each part with the reason.
+        """Return the image of a server, and its unknown parts, each with the reason.
 
         The API of Nova has standard properties of images alone, no traits.
         """
@@ -47,9 +48,10 @@ class Images:
 
 
 def decode_images(document: object, path: str, servers: Iterable[Server] = ()) -> Images:
-    """Return the images of ``GET /v2/images``, and of the ``volumes`` of Cinder beside them.
+    """Return the images of ``GET /v2/images``, and those of root volumes in a list beside them.
 
-    :param servers: of which the root volumes are wanted
+    :param document: may have ``volumes`` of Cinder, too
+    :param servers: the servers whose root volumes are looked for
     """
     by_id = {}
     for place in _locate_images(document, path, 'images'):
@@ -78,7 +80,7 @@ def decode_image(document: object, path: str, name: str = 'image') -> Image:
     fields = {name: document[name] for name in _FIELDS & document.keys()}
     values = {name: value for name, value in document.items() if name not in _FIELDS}
     place = RecordPlace(path, name, fields)
-    return replace(convert_record(place, Image), properties=_keep_texts(values))
+    return replace(convert_record(place, Image), properties=_select_texts(values))
 
 
 def _locate_images(document: object, path: str, key: str) -> list[RecordPlace]:
@@ -92,7 +94,7 @@ def _locate_images(document: object, path: str, key: str) -> list[RecordPlace]:
 def _find_root_volume(
     server: Server, volumes: Iterable[Mapping[str, Any]]
 ) -> Mapping[str, Any] | None:
-    """Return the volume that a server boots from, if only one can be."""
+    """Return the volume that a server boots from; ``None`` if none or several may be the one."""
     bootable = [volume for volume in volumes if str(volume.get('bootable')).lower() == 'true']
     device = [volume for volume in bootable if volume['device'] == server.root_device]
     one = device if len(bootable) > 1 else bootable
@@ -106,12 +108,12 @@ def _convert_volume_image(volume: Mapping[str, Any], path: str) -> Image:
     place = RecordPlace(path, f'volume {volume.get("id")}', fields)
     names = values.keys() - _FIELDS
     return replace(
-        convert_record(place, Image), properties=_keep_texts({n: values[n] for n in names})
+        convert_record(place, Image), properties=_select_texts({n: values[n] for n in names})
     )
 
 
-def _keep_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the image properties whose values are texts."""
+def _select_texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values that may be image properties, texts and numbers, as texts."""
     return {
         str(name): str(value)
         for name, value in values.items()

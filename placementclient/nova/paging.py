@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bounds of a list that comes in pages."""
+"""The limits of reading a list that comes in pages."""
 
 import time
 from dataclasses import dataclass, field
 
 
 class Unending(Exception):
-    """A list comes to no end, or exceeds a bound."""
+    """A list comes to no end, or exceeds a limit."""
 
 
 @dataclass
 class PagedReading:
-    """A list that is being read: each link is followed once, within a size and a time.
+    """Watches the reading of a list: no page twice, and all pages within a size and a time.
 
     :param size: the most bytes of all pages, once they are decompressed
     :param seconds: how long the reading of all pages may take
@@ -20,19 +20,25 @@ class PagedReading:
     size: int
     seconds: float
     _links: set[str] = field(default_factory=set, init=False)
-    _read: int = field(default=0, init=False)
+    _bytes: int = field(default=0, init=False)
     _begun: float = field(default_factory=lambda: time.monotonic(), init=False)
 
-    def follow(self, link: str) -> None:
-        """Note that a page is read next; raise :class:`Unending` if it was read before."""
+    def note_link(self, link: str) -> None:
+        """Note the link to the page that is read next.
+
+        :raises Unending: if the page was read before, or the time is over
+        """
         if link in self._links:
             raise Unending('does not end: a page comes again')
         self._links.add(link)
         if time.monotonic() - self._begun > self.seconds:
             raise Unending(f'did not end within {self.seconds:g} s (--os-placement-list-timeout)')
 
-    def add(self, content: bytes) -> None:
-        """Count a page; raise :class:`Unending` if the list has become too large."""
-        self._read += len(content)
-        if self._read > self.size:
+    def count_page(self, content: bytes) -> None:
+        """Count the bytes of a page.
+
+        :raises Unending: if the list has become too large
+        """
+        self._bytes += len(content)
+        if self._bytes > self.size:
             raise Unending(f'has more than {self.size >> 20} MiB (--os-placement-list-limit)')

@@ -8,9 +8,9 @@ import os_traits
 
 
 def make_class_name(name: str, vendor_id: str, product_id: str) -> str:
-    """Return the class of devices.
+    """Return the resource class of a PCI device.
 
-    :param name: as the configuration has it; empty: the class is that of the product
+    :param name: the class in the configuration; if it is empty, the product has a class of its own
     """
     if not name:
         return f'CUSTOM_PCI_{vendor_id}_{product_id}'.upper()

@@ -18,8 +18,7 @@ OPTIONS = {
 class ConfiguredRatio(NamedTuple):
     """The ratio that a nova-compute gives an inventory.
 
-    :param option: that says so: with ``initial_`` only for an inventory that is new, otherwise at
-        every update
+    :param option: the name of its option; that of a new inventory alone begins with ``initial_``
     """
 
     option: str

@@ -63,9 +63,9 @@ class _ServerGroupRecord(ListRecord, frozen=True):
 def decode_servers(
     document: object, path: str, flavors: Mapping[str, Flavor] = MappingProxyType({})
 ) -> dict[str, Server]:
-    """Return the servers by UUID; each says what the list has of it.
+    """Return the servers by UUID; fields that the list lacks are UNSET.
 
-    :param flavors: by ID, for servers that have no more of theirs
+    :param flavors: the flavors by ID, for servers whose records have no more than the ID
     """
     return {server.uuid: server for _, server in _decode_servers(document, path, flavors)}
 
@@ -73,11 +73,11 @@ def decode_servers(
 def decode_server_details(
     document: object, path: str, flavors: Mapping[str, Flavor]
 ) -> list[Server]:
-    """Return the servers with their flavors: ``GET /servers/detail``. Deleted ones may lack them.
+    """Return the servers with their flavors, which deleted ones may lack: ``GET /servers/detail``.
 
-    Servers in a cell that does not answer are left out: the API does not have theirs.
+    Servers in a cell that does not answer are left out: the API has no details of them.
 
-    :param flavors: by ID; compute API 2.46 and below answers only the ID of a flavor
+    :param flavors: the flavors by ID; compute API 2.46 and below answers only the ID
     """
     result = []
     for place, server in _decode_servers(document, path, flavors):
@@ -120,7 +120,7 @@ def _decode_servers(
 
 
 def _find_embedded_flavor(place: RecordPlace, flavors: Mapping[str, Flavor]) -> object:
-    """Return the flavor inside a server: ``None`` if it is one, but not known."""
+    """Return the flavor in a record; ``None`` if only its ID is known, UNSET if not even that."""
     flavor = place.find_value('flavor')
     if flavor is None or isinstance(flavor, str):
         return UNSET  # the name that OpenStackClient prints
@@ -135,7 +135,7 @@ def _find_embedded_flavor(place: RecordPlace, flavors: Mapping[str, Flavor]) -> 
 
 
 def _find_image_id(place: RecordPlace) -> object:
-    """Return the image in the record of a server: ``None`` if it boots from a volume."""
+    """Return the image in a record; ``None`` if it is a volume instead, UNSET if unknown."""
     image = place.find_value('image')
     if not image:
         # The API has '' for a server that was booted from a volume.
@@ -151,9 +151,10 @@ def _find_image_id(place: RecordPlace) -> object:
 def decode_server_request(
     document: Sequence[Mapping[str, object]], path: str, images: Callable[[Server], Images]
 ) -> ServerRequest:
-    """Return the server of a list of one, of the newest microversion, as Nova would schedule it.
+    """Return the server of a list of one as Nova would schedule it.
 
-    :param images: returns the image of the server
+    :param document: the list, of the newest microversion
+    :param images: reads the image of the server
     """
     [server] = decode_server_details(document, path, {})
     [raw] = document

@@ -58,12 +58,12 @@ class RecordPlace(NamedTuple):
         return BadList(self.path, f'{self.name}: {reason}')
 
     def list_missing_fields(self, *names: str) -> list[str]:
-        """Return those of some fields that the record does not have, not even empty."""
+        """Return the names of fields that the record does not have, not even empty."""
         present = {_normalize_name(str(name)) for name in self.fields}
         return [name for name in names if _normalize_name(name) not in present]
 
     def find_value(self, *names: str) -> Any:
-        """Return the value of a field with any of these names, ``None`` if there is none."""
+        """Return the first value of a field with one of some names; ``None`` if there is none."""
         wanted = {_normalize_name(name) for name in names}
         values = (
             value for name, value in self.fields.items() if _normalize_name(str(name)) in wanted
@@ -72,7 +72,7 @@ class RecordPlace(NamedTuple):
 
 
 def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
-    """Yield the records of a list, or of the object that the API puts around it.
+    """Yield each decoded record of a list, or of the object that the API puts around the list.
 
     :raises errors.BadFile: if it is something else, one page of several, or has a record twice
     """
@@ -84,7 +84,7 @@ def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple
 
 
 def locate_records(document: object, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
-    """Yield the records of a list, or of the object that the API puts around it, as they are."""
+    """Yield each record of a list, or of the object around the list, before it is decoded."""
     records, key = document, kind.key
     source = f'. "{kind.source}" makes one' if kind.source else ''
     if isinstance(document, Mapping):
@@ -149,9 +149,9 @@ def _describe_page(link: str) -> str:
 
 
 def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, str], str]) -> None:
-    """Raise an error for a record whose ID, or name, another one has too.
+    """Raise an error for a record whose ID or name an earlier one has.
 
-    :param seen: the places of those before it
+    :param seen: the places of earlier records by ID and name; those of this one are added
     """
     values = msgspec.structs.asdict(record)
     for name in record.unique:
@@ -164,7 +164,7 @@ def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, s
 def convert_record(place: RecordPlace, kind: type[R], **values: object) -> R:
     """Return a record as a struct.
 
-    :param values: of fields that are parsed otherwise
+    :param values: replace the values of fields, which are not converted
     :raises errors.BadFile: if a field is of another type, out of range, or missing
     """
     fields = _rename_fields(place, kind) | values

@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (*group_rules.RULES, *filter_rules.RULES)
 
 
 class NovaRequest(NamedTuple):
-    """The request, and the second one for dedicated CPUs.
+    """The request for a server, and the second one that Nova sends for dedicated CPUs.
 
     :param second: with VCPU in place of PCPU, for hosts without PCPU: see :data:`FALLBACK`
     :param unknown: the parts that are left out, each with the source that is missing
@@ -56,7 +56,7 @@ class NovaRequest(NamedTuple):
         return (self.first,) if self.second is None else (self.first, self.second)
 
     def has_filter(self, *names: str) -> bool:
-        """Return whether one of some filters of the scheduler has something to decide."""
+        """Return whether one of the named filters of the scheduler has something to decide."""
         return any(part.startswith(names) for part in self.filters)
 
     @property
@@ -113,7 +113,7 @@ def build_request(
 def _write_draft(
     server: ServerRequest, settings: Settings, sources: Sources, rules: Sequence[Rule]
 ) -> Draft:
-    """Return a request on which all rules have acted, in their order."""
+    """Return the draft of a request after all rules, in their order."""
     draft = Draft(server, settings, sources)
     for rule in rules:
         rule(draft)
@@ -134,7 +134,7 @@ def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
 
 
 def sum_resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
-    """Return the resources of a server of this flavor if all are on its host.
+    """Return the amounts by class that a server of this flavor requests, those of groups included.
 
     :raises Refusal: if Nova refuses the flavor
     """
@@ -148,9 +148,9 @@ def sum_amounts(request: CandidateRequest) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """Nova's scheduler requests for servers of any flavor.
+    """Builds the requests of Nova's scheduler for servers of any flavor.
 
-    :param parts: what all of these servers have, by the fields of :class:`ServerRequest`
+    :param parts: values for fields of :class:`ServerRequest` that all of these servers have
     """
 
     settings: Settings = _DEFAULTS
@@ -174,14 +174,14 @@ class Scheduling:
     def build_server_request(
         self, server: ServerRequest, *, is_owned: bool | None = None
     ) -> NovaRequest:
-        """Return the request for a server; the arguments override its values."""
+        """Return the request for a server; values for all servers replace its own."""
         parts = {name: value for name, value in self.parts.items() if value}
         sources = replace(self.sources, is_owned=is_owned)
         return build_request(replace(server, **parts), self.settings, sources)
 
 
 def find_device_requests(flavor: Flavor) -> list[str]:
-    """Return the extra specs and classes of a flavor that a device of the host serves."""
+    """Return the extra specs and classes of a flavor that ask for a device of the host."""
     classes = sum_resources(flavor)
     specs = [key for key in (PROFILE_SPEC, ALIAS_SPEC) if flavor.extra_specs.get(key)]
     return specs + [name for name in _DEVICE_CLASSES if name in classes]

@@ -61,7 +61,7 @@ _CYBORG = _CatalogService('Cyborg', 'accelerator', '2')
 
 
 class ServiceError(PlacementError):
-    """The session reaches no such service, or the service does not answer correctly."""
+    """A service other than Placement is not in the catalog, does not answer, or refuses."""
 
 
 class NoService(ServiceError):
@@ -110,7 +110,7 @@ class ServiceList:
     service: _CatalogService = _NOVA
 
     def __call__(self, client: Client) -> list[object]:
-        """Return the records of all pages, as the service has them."""
+        """Return the undecoded records of all pages."""
         return _read_pages(client, self.path, self.key, self.service)
 
 
@@ -181,7 +181,7 @@ def read_volumes(client: Client, servers: Iterable[Server]) -> list[object]:
 
 
 def _read_existing(client: Client, paths: Iterable[str], service: _CatalogService) -> list[Any]:
-    """Return the objects at some paths that the service has; it answers 404 for others."""
+    """Return the objects at some paths; those that the service does not have (404) are left out."""
     found = []
     for path in paths:
         with contextlib.suppress(_Unknown):
@@ -190,9 +190,9 @@ def _read_existing(client: Client, paths: Iterable[str], service: _CatalogServic
 
 
 def read_server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
-    """Return a server: ``GET /servers/{uuid}``; an empty list if it does not exist.
+    """Return a list of one server: ``GET /servers/{uuid}``; an empty list if it does not exist.
 
-    :param is_whole: at the newest microversion, with its zone, its hints and its image
+    :param is_whole: ask at the newest microversion, for its zone, its hints and its image
     """
     if not _ID.fullmatch(uuid):
         return []
@@ -296,7 +296,7 @@ def _read_pages(
     page, last = path, None
     while True:
         try:
-            reading.follow(page)
+            reading.note_link(page)
             body = _read_page(client, page, service, reading)
         except Unending as reason:
             raise _make_endless_error(key, str(reason)) from None
@@ -364,7 +364,7 @@ def _read_page(
         answer = f'{response.reason} (HTTP {response.status_code})'
         raise refused(f'{service.name} refuses: {answer}{advice}')
     if reading is not None:
-        reading.add(response.content)
+        reading.count_page(response.content)
     try:
         return strict_json.decode_json(response.content)
     except strict_json.InvalidJSON as fault:

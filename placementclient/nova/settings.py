@@ -54,10 +54,10 @@ class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options, with Nova's defaults.
+    """The options of a ``nova.conf``, with Nova's defaults.
 
     :param is_read: False where no file has been read
-    :param aliases: each as JSON
+    :param aliases: the PCI aliases, each as JSON
     """
 
     is_read: bool = False
@@ -74,10 +74,9 @@ class Settings:
     disable_fallback_pcpu_query: bool = False
 
     def read_pci_aliases(self) -> Mapping[str, Filter]:
-        """Return what a device of each alias asks for, by the alias's name.
+        """Return the resources and traits of one device of each PCI alias, by the alias's name.
 
-        :raises Refusal: if one of them is none that Nova takes: then it refuses all flavors with
-            an alias
+        :raises Refusal: if an alias is wrong: then Nova refuses all flavors with one
         """
         records: dict[str, _AliasRecord] = {}
         for record in self._decode_aliases():
