@@ -7,13 +7,13 @@ of that kind which its own view does not have, so that names and figures have to
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NotRequired, TypedDict
+from dataclasses import dataclass
+from typing import NamedTuple, NotRequired, TypedDict
 
 from placementclient.basis.wording import counted
 from placementclient.hosts.assignments import make_contradiction
 from placementclient.hosts.device_spec import DeviceSpec, find_device_spec, find_physical_functions
-from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
+from placementclient.hosts.devices import REMOVED, Device
 from placementclient.model.findings import Finding
 from placementclient.model.nova import ONE_TIME_USE, OWNER_NOVA
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -22,14 +22,29 @@ from placementclient.nova import pci
 MANAGED, MIGRATABLE = 'COMPUTE_MANAGED_PCI_DEVICE', 'HW_PCI_LIVE_MIGRATABLE'
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _NewProvider:
-    """A provider to create for one physical device, or for the virtual functions of one."""
+    """A provider to create for one physical device, or for the virtual functions of one.
 
-    devices: list[Device] = field(default_factory=list)
-    resource_class: str = ''
-    traits: frozenset[str] = frozenset()
-    is_one_time: bool = False
+    :param devices: one device, or the functions in the order of the rows
+    :param is_one_time: whether Nova reserves the device after its first use
+    """
+
+    resource_class: str
+    traits: frozenset[str]
+    is_one_time: bool
+    devices: list[Device]
+
+
+class _HostDevices(NamedTuple):
+    """The devices of a host that Nova manages.
+
+    :param providers: the provider of each device, by the provider's name
+    :param unmanaged: devices that servers use, although no device_spec matches them
+    """
+
+    providers: dict[str, _NewProvider]
+    unmanaged: list[Device]
 
 
 class NewEntry(TypedDict):
@@ -49,7 +64,7 @@ def build_additions(
 ) -> Iterator[NewEntry | Finding]:
     """Yield the ``additions`` of a specification, and findings about devices that are left out.
 
-    :param specs: the entries of each host; those of ``''`` are of all others
+    :param specs: the entries of ``device_spec`` of each host; those of ``''`` are of all others
     :param snapshot: the instances with allocations there; without it, all instances have some
     :raises errors.BadFile: for what Nova refuses: a physical function beside its virtual ones,
         functions of one device with different classes or traits
@@ -58,10 +73,13 @@ def build_additions(
     for device in devices:
         if device.status not in REMOVED:
             by_host[device.host].append(device)
-    explained = set[str]()
-    for host, local in sorted(by_host.items()):
-        entries = specs.get(host, specs.get('', ()))
-        yield from _build_host_additions(host, local, entries, snapshot, explained)
+    managed = {
+        host: _group_devices(host, local, specs.get(host, specs.get('', ())))
+        for host, local in sorted(by_host.items())
+    }
+    for host, grouped in managed.items():
+        yield from _build_host_additions(host, by_host[host], grouped, snapshot)
+    explained = {name for grouped in managed.values() for name in grouped.providers}
     for state in sorted(snapshot.providers.values() if snapshot else (), key=lambda s: s.name):
         if MANAGED in state.traits and state.name not in explained:
             reason = (
@@ -76,34 +94,81 @@ def build_additions(
             )
 
 
-def _build_host_additions(
-    host: str,
-    devices: Sequence[Device],
-    specs: Sequence[DeviceSpec],
-    snapshot: Snapshot | None,
-    explained: set[str],
-) -> Iterator[NewEntry | Finding]:
+def _group_devices(
+    host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec]
+) -> _HostDevices:
+    """Return the devices of a host by the providers that Nova makes of them."""
     physical = find_physical_functions(devices)
-    providers: dict[str, _NewProvider] = {}
-    unmanaged: list[Finding] = []
+    by_address: dict[str, _NewProvider] = {}
+    unmanaged: list[Device] = []
     for device in devices:
         spec = find_device_spec(specs, device, physical)
         if spec is None:
             if device.instance_uuid:
-                unmanaged.append(_make_unmanaged_finding(device))
+                unmanaged.append(device)
         elif not spec.tags.get('physical_network'):  # else it is Neutron's
-            _add_device(providers, device, spec)
-    names = {address: f'{host}_{address.upper()}' for address in sorted(providers)}
-    explained.update(names.values())
-    root = snapshot.find(host) if snapshot is not None else None
-    if unmanaged:
-        yield from unmanaged
-    elif snapshot is not None and root is None:
+            _add_device(by_address, device, spec)
+    named = {f'{host}_{address.upper()}': by_address[address] for address in sorted(by_address)}
+    return _HostDevices(named, unmanaged)
+
+
+def _add_device(by_address: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
+    """Add a device to the provider of its address, or of its parent's for a virtual function.
+
+    :raises errors.BadFile: if Nova refuses the device, alone or beside those of the provider
+    """
+    if device.is_virtual and not device.parent:
+        raise device.make_error('a virtual function without parent_addr: its provider is not known')
+    new = _NewProvider(
+        pci.make_class_name(
+            spec.tags.get('resource_class', ''), device.vendor_id, device.product_id
+        ),
+        _list_traits(spec),
+        spec.has_true_tag('one_time_use'),
+        [device],
+    )
+    address = device.parent if device.is_virtual else device.address
+    provider = by_address.setdefault(address, new)
+    if provider is not new:
+        first = provider.devices[0]
+        if not (device.is_virtual and first.is_virtual):
+            raise device.make_error(f'is listed together with {first.address}, which depends on it')
+        if new.resource_class != provider.resource_class:
+            raise device.make_error(
+                f'is {new.resource_class}, and {first.address} is {provider.resource_class}'
+            )
+        if new.traits != provider.traits:
+            raise device.make_error(f'has other traits than {first.address}')
+        provider.devices.append(device)
+    if 'one_time_use' in spec.tags and device.is_virtual:
+        raise device.make_error('one_time_use is only for devices of type-PCI and type-PF')
+
+
+def _list_traits(spec: DeviceSpec) -> frozenset[str]:
+    """Return the traits of a device that an entry matches."""
+    migratable = {MIGRATABLE} if spec.has_true_tag('live_migratable') else set()
+    return pci.parse_traits(spec.tags.get('traits', '')) | migratable | {MANAGED}
+
+
+def _build_host_additions(
+    host: str, devices: Sequence[Device], managed: _HostDevices, snapshot: Snapshot | None
+) -> Iterator[NewEntry | Finding]:
+    """Yield the additions of a host and findings; no addition if a used device is unmanaged."""
+    for device in managed.unmanaged:
+        yield make_contradiction(
+            f'{host}_{device.address.upper()}',
+            f'is used by server {device.instance_uuid}, and no device_spec matches it: the tree of '
+            f'{host} is left out',
+            device.path,
+        )
+    if managed.unmanaged:
+        return
+    if snapshot is not None and snapshot.find(host) is None:
         reason = 'has devices, and no resource provider in the snapshot'
         yield make_contradiction(host, reason, devices[0].path)
-    else:
-        for address, name in names.items():
-            yield from _build_provider_additions(host, name, providers[address], snapshot)
+        return
+    for name, provider in managed.providers.items():
+        yield from _build_provider_additions(host, name, provider, snapshot)
 
 
 def _build_provider_additions(
@@ -120,55 +185,18 @@ def _build_provider_additions(
     yield _make_entry(host, name, provider, consumers)
 
 
-def _make_unmanaged_finding(device: Device) -> Finding:
-    return make_contradiction(
-        f'{device.host}_{device.address.upper()}',
-        f'is used by server {device.instance_uuid}, and no device_spec matches it: the tree of '
-        f'{device.host} is left out',
-        device.path,
-    )
-
-
-def _add_device(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
-    is_function = device.type in (VF, VDPA)
-    if is_function and not device.parent:
-        raise device.make_error('a virtual function without parent_addr: its provider is not known')
-    provider = providers.setdefault(
-        device.parent if is_function else device.address, _NewProvider()
-    )
-    others = provider.devices
-    if others and (not is_function or others[0].type not in (VF, VDPA)):
-        raise device.make_error(f'is listed together with {others[0].address}, which depends on it')
-    tag = spec.tags.get('resource_class', '')
-    name, traits = (
-        pci.make_class_name(tag, device.vendor_id, device.product_id),
-        _traits_of_entry(spec),
-    )
-    if others and name != provider.resource_class:
-        raise device.make_error(f'is {name}, and {others[0].address} is {provider.resource_class}')
-    if others and traits != provider.traits:
-        raise device.make_error(f'has other traits than {others[0].address}')
-    if 'one_time_use' in spec.tags and is_function:
-        raise device.make_error('one_time_use is only for devices of type-PCI and type-PF')
-    others.append(device)
-    provider.is_one_time = spec.has_true_tag('one_time_use')
-    provider.resource_class, provider.traits = name, traits
-
-
-def _traits_of_entry(spec: DeviceSpec) -> frozenset[str]:
-    migratable = {MIGRATABLE} if spec.has_true_tag('live_migratable') else set()
-    return pci.parse_traits(spec.tags.get('traits', '')) | migratable | {MANAGED}
-
-
 def _count_devices_by_instance(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Finding]]:
-    """Return how many devices each instance has, and findings about those without allocations."""
-    numbers = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
+    """Return how many devices each instance has, and findings about instances without allocations.
+
+    :param root_uuid: the root of the host's tree in the snapshot
+    """
+    counts = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     # The first device of each instance.
     devices = {device.instance_uuid: device for device in reversed(provider.devices)}
     gone = []
-    for uuid in sorted(numbers):
+    for uuid in sorted(counts):
         consumer = snapshot.consumers.get(uuid) if snapshot is not None else None
         if snapshot is not None and (consumer is None or root_uuid not in consumer.allocations):
             device = devices[uuid]
@@ -177,8 +205,8 @@ def _count_devices_by_instance(
                 'under migration or resized on its host'
             )
             gone.append(make_contradiction(uuid, reason, device.path))
-            del numbers[uuid]
-    return dict(sorted(numbers.items())), gone
+            del counts[uuid]
+    return dict(sorted(counts.items())), gone
 
 
 def _find_differences(
@@ -219,9 +247,13 @@ def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Findi
 def _make_entry(
     host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]
 ) -> NewEntry:
+    """Return the addition of a provider.
+
+    :param consumers: the number of devices of each instance
+    """
     total = len(provider.devices)
     traits = {*provider.traits, OWNER_NOVA}
-    if provider.is_one_time and provider.devices[0].type in (PCI, PF):
+    if provider.is_one_time:
         traits.add(ONE_TIME_USE)
     entry: NewEntry = {
         'resource_provider': name,

@@ -21,7 +21,7 @@ from placementclient.hosts import libvirt
 from placementclient.hosts.libvirt import Domain, HostFacts, MediatedDevice
 
 #: How many bytes all files of a host may have, decompressed.
-LARGEST = 64 * 2**20
+SIZE_LIMIT = 64 * 2**20
 #: How compressed archives begin.
 _DECOMPRESSORS: dict[bytes, Callable[[IO[bytes]], io.BufferedIOBase]] = {
     b'\x1f\x8b': gzip.open,
@@ -35,9 +35,9 @@ _AGAIN = 'run the script of "placement resource provider reshape collector" agai
 
 
 class Member(NamedTuple):
-    """A file of an archive.
+    """A file of an archive or a folder.
 
-    :param name: its path in the archive
+    :param name: its path inside
     :param path: its path for errors, with the name of the archive
     """
 
@@ -85,23 +85,23 @@ def read_host(path: str) -> HostFacts:
     cells: dict[int, int] = {}
     parents: frozenset[str] | None = None
     written = Counter[str]()
-    for name, whole, content in _read_members(path):
+    for name, file_path, content in _read_members(path):
         folder, _, file = name.rpartition('/')
         written[folder] += file.endswith('.xml')
         if name == 'hostname':
-            hostname = libvirt.parse_hostname(content, whole)
+            hostname = libvirt.parse_hostname(content, file_path)
         elif name == _COUNT:
-            counted = _parse_count(content, whole)
+            counted = _parse_count(content, file_path)
         elif name == 'capabilities.xml':
-            cells = libvirt.parse_numa_cells(content, whole)
+            cells = libvirt.parse_numa_cells(content, file_path)
         elif name == 'mdev_types':
-            parents = libvirt.parse_mdev_parents(content, whole)
+            parents = libvirt.parse_mdev_parents(content, file_path)
         elif folder == 'domains' and file.endswith('.xml'):
-            domain = libvirt.parse_domain(content, whole)
+            domain = libvirt.parse_domain(content, file_path)
             if (other := domains.setdefault(domain.uuid, domain)) is not domain:
                 reason = f'is of server {domain.uuid}, as {other.path} is: {_AGAIN}'
-                raise errors.BadFile(whole, reason)
-        for device in filter(None, _parse_devices(name, content, whole)):
+                raise errors.BadFile(file_path, reason)
+        for device in filter(None, _parse_devices(name, content, file_path)):
             mdevs[device.uuid].append(device)
     if not hostname:
         raise errors.BadFile(path, 'has no file "hostname": not what the collector writes')
@@ -117,6 +117,7 @@ def read_host(path: str) -> HostFacts:
 
 
 def _parse_devices(name: str, content: bytes, path: str) -> Iterable[MediatedDevice | None]:
+    """Return the mediated devices in a file of an archive; none if it is about something else."""
     if name.startswith('nodedevs/') and name.endswith('.xml'):
         return [libvirt.parse_mediated_device(content, path)]
     if name not in ('mdevctl.json', 'mdevctl-defined.json'):
@@ -125,26 +126,35 @@ def _parse_devices(name: str, content: bytes, path: str) -> Iterable[MediatedDev
 
 
 def _parse_count(content: bytes, path: str) -> tuple[int, ...]:
+    """Return the numbers of domains and node devices that the collector has counted."""
     match = _COUNTED.fullmatch(content)
     if match is None:
         raise errors.BadFile(path, 'does not say "domains N" and "nodedevs N"')
     return tuple(map(int, match.groups()))
 
 
-def _check_count(path: str, counted: tuple[int, ...], written: tuple[int, ...]) -> None:
-    """Check that the archive has as many domains and node devices as the collector counted."""
-    if not counted:
+def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...]) -> None:
+    """Refuse an archive without all domains and node devices that the collector has counted.
+
+    :param expected: the two numbers of the collector; empty if it has not written them
+    :param present: those of the archive
+    """
+    if not expected:
         raise errors.BadFile(
             path,
             f'has no file "{_COUNT}": the collector did not end, or is that of an older release: '
             f'{_AGAIN}',
         )
-    if counted != written:
-        expected, present = (f'{n} domains and {m} node devices' for n, m in (counted, written))
-        raise errors.BadFile(path, f'has {present}, and the host had {expected}: {_AGAIN}')
+    if expected != present:
+        had, has = (f'{n} domains and {m} node devices' for n, m in (expected, present))
+        raise errors.BadFile(path, f'has {has}, and the host had {had}: {_AGAIN}')
 
 
 def _read_members(path: str) -> Iterator[Member]:
+    """Yield the files of a folder or an archive.
+
+    :raises errors.BadFile: if it cannot be read, is too large, or has a file twice
+    """
     size, seen = 0, set[str]()
     try:
         for member in _read_folder(path) if os.path.isdir(path) else _read_tar(path):
@@ -152,7 +162,7 @@ def _read_members(path: str) -> Iterator[Member]:
                 raise errors.BadFile(member.path, f'appears twice: {_AGAIN}')
             seen.add(member.name)
             size += len(member.content)
-            if size > LARGEST:
+            if size > SIZE_LIMIT:
                 raise _make_size_error(path)
             yield member
     except (
@@ -164,10 +174,12 @@ def _read_members(path: str) -> Iterator[Member]:
 
 
 def _make_size_error(path: str) -> errors.BadFile:
-    return errors.BadFile(path, f'has more than {LARGEST >> 20} MiB, which no host can have')
+    return errors.BadFile(path, f'has more than {SIZE_LIMIT >> 20} MiB, which no host can have')
 
 
 def _read_folder(path: str) -> Iterator[Member]:
+    """Yield the files of a folder and those below it."""
+
     def refuse(reason: OSError) -> None:
         raise reason
 
@@ -180,15 +192,16 @@ def _read_folder(path: str) -> Iterator[Member]:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise errors.BadFile(whole, 'not a regular file')
                 inside = os.path.relpath(whole, path).replace(os.sep, '/')
-                yield Member(inside, whole, _decompress(stream, whole))
+                yield Member(inside, whole, _read_limited(stream, whole))
 
 
 def _read_tar(path: str) -> Iterator[Member]:
+    """Yield the files of a tar archive, which may be compressed."""
     with open(path, 'rb') as raw:
         start = raw.read(2)
         raw.seek(0)
         with _DECOMPRESSORS[start](raw) if start in _DECOMPRESSORS else raw as stream:
-            content = _decompress(stream, path)
+            content = _read_limited(stream, path)
     if len(content) % tarfile.BLOCKSIZE:
         # A terminal, as of "ssh -t", writes CR LF for each LF; libvirt writes no CR.
         content = content.replace(b'\r\n', b'\n')
@@ -210,8 +223,9 @@ def _read_tar(path: str) -> Iterator[Member]:
             yield Member(name, f'{path}: {name}', member.read())
 
 
-def _decompress(stream: io.BufferedIOBase, path: str) -> bytes:
-    content = stream.read(LARGEST + 1)
-    if len(content) > LARGEST:
+def _read_limited(stream: io.BufferedIOBase, path: str) -> bytes:
+    """Return the content of a stream, unless it is larger than a host's files may be."""
+    content = stream.read(SIZE_LIMIT + 1)
+    if len(content) > SIZE_LIMIT:
         raise _make_size_error(path)
     return content

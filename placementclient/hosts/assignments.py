@@ -17,7 +17,6 @@ VGPU = 'VGPU'
 CELL_CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB')
 T = TypeVar('T')
 
-
 #: Certain rows, and contradictions.
 Results = Iterator[AssignmentRow | Finding]
 #: The allocations of each consumer in the tree of a host.
@@ -27,14 +26,16 @@ _Allocated = Mapping[str, Mapping[str, int]]
 def make_contradiction(subject: str, reason: str, path: str, consumer_uuid: str = '') -> Finding:
     """Return a finding about a contradiction between facts of a host and allocations.
 
-    :param consumer_uuid: of the server that it is about, if the subject is a device
+    :param subject: the server, the device, the provider or the host that it is about
+    :param path: the file with the facts
+    :param consumer_uuid: the server whose device the subject is
     """
     facts = {'file': path, 'consumer': consumer_uuid or subject}
     return Finding('contradiction', subject, facts, reason=reason)
 
 
 def split_results(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
-    """Return the results that are rows or other values, and the findings among them."""
+    """Return the rows, or other values, among results, and the findings among them."""
     certain: list[T] = []
     contradictions: list[Finding] = []
     for result in results:
@@ -53,8 +54,9 @@ def assign_mediated_devices(
 ) -> Results:
     """Yield an assignment of each server with a mediated device to its physical GPU.
 
-    :param snapshot: to compare with what is allocated; without it nothing is compared
+    :param snapshot: has the allocations to compare with; without it nothing is compared
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
+    :param default: the class of other types
     """
     by_type = classes or {}
     names = {default, *by_type.values()}
@@ -74,7 +76,7 @@ def assign_mediated_devices(
 def assign_numa_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
     """Yield an assignment of each server to the NUMA cell that its memory is bound to.
 
-    :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
+    :param snapshot: has the classes that each server holds; without it VCPU and MEMORY_MB count
     """
     for facts, domains, allocated in _list_servers_by_host(hosts, snapshot):
         for domain in domains:
@@ -134,6 +136,7 @@ def _list_servers_by_host(
 
 
 def _find_duplicate_servers(hosts: Sequence[HostFacts]) -> Iterator[Finding]:
+    """Yield a contradiction for each server that several hosts have."""
     for uuid, paths in _list_paths_by_server(hosts).items():
         if len(paths) > 1:
             reason = f'is on several hosts, as in a migration: {", ".join(paths)}'
@@ -141,6 +144,7 @@ def _find_duplicate_servers(hosts: Sequence[HostFacts]) -> Iterator[Finding]:
 
 
 def _list_allocations(snapshot: Snapshot | None, hostname: str) -> _Allocated:
+    """Return what each consumer holds in the tree of a host, by class."""
     root = snapshot.find(hostname) if snapshot is not None else None
     allocated = defaultdict[str, Counter[str]](Counter)
     if snapshot is not None and root is not None:
@@ -153,6 +157,7 @@ def _list_allocations(snapshot: Snapshot | None, hostname: str) -> _Allocated:
 def _assign_domain(
     facts: HostFacts, domain: Domain, classes: Mapping[str, str], default: str
 ) -> Results:
+    """Yield an assignment of a server for each GPU and class, from its mediated devices."""
     placed: dict[tuple[str, str], list[str]] = {}
     for uuid in domain.mdevs:
         devices = facts.mdevs.get(uuid, ())
@@ -196,6 +201,7 @@ def _explain_unknown_device(facts: HostFacts, domain: Domain, mdev: str) -> str:
 
 
 def _make_unknown_server_finding(facts: HostFacts, domain: Domain) -> Finding:
+    """Return a finding about a server without allocations on its host."""
     reason = f'is defined on {facts.hostname}, and holds nothing there in Placement'
     return make_contradiction(domain.uuid, reason, domain.path)
 
@@ -203,6 +209,7 @@ def _make_unknown_server_finding(facts: HostFacts, domain: Domain) -> Finding:
 def _compare_with_allocations(
     allocated: _Allocated, facts: HostFacts, domain: Domain, rows: Sequence[AssignmentRow]
 ) -> Iterator[Finding]:
+    """Yield the differences between the assignments of a server and its allocations."""
     resources = allocated.get(domain.uuid)
     if not resources:
         yield _make_unknown_server_finding(facts, domain)

@@ -35,8 +35,8 @@ _SpecFields = dict[str, _Value | dict[str, str]]
 class DeviceSpec:
     """One entry of ``device_spec``; an ID may be ``*``.
 
-    :param parts: the beginnings of the parts of an address: Nova does not compare their ends
-    :param address: the only one that matches; empty if there may be several
+    :param parts: a pattern for each part of an address; as in Nova, it need not match the end
+    :param address: the only address that matches; empty if several may
     :param tags: the other fields of the entry
     """
 
@@ -49,8 +49,8 @@ class DeviceSpec:
     def matches(self, device: Device, physical: Collection[Address]) -> bool:
         """Return whether the entry matches a device.
 
-        :param physical: the addresses of the physical functions of the host; an entry that names
-            one is about its virtual functions too
+        :param physical: the addresses of the physical functions of the host; an entry with one of
+            them matches its virtual functions, too
         """
         ids = (self.vendor_id, device.vendor_id), (self.product_id, device.product_id)
         if any(required not in (ANY, actual) for required, actual in ids):
@@ -67,6 +67,7 @@ class DeviceSpec:
         )
 
     def has_true_tag(self, tag: str) -> bool:
+        """Return whether a tag is there, and Nova takes its value for true."""
         return is_true(self.tags.get(tag, ''))
 
 
@@ -76,7 +77,7 @@ def split_address(address: str) -> Address:
 
 
 def find_physical_functions(devices: Sequence[Device]) -> set[Address]:
-    """Return the addresses of physical functions: listed as such, or the parent of a device."""
+    """Return the addresses of devices that are listed as physical, or are parents of others."""
     listed = {split_address(device.address) for device in devices if device.type == PF}
     return listed | {split_address(device.parent) for device in devices if device.parent}
 
@@ -89,7 +90,7 @@ def find_device_spec(
 
 
 def parse_device_specs(text: str, path: str) -> list[DeviceSpec]:
-    """Read the entries of a ``nova.conf``, or of a file of JSON objects.
+    """Return the entries of a ``nova.conf``, or of a file of JSON objects.
 
     :raises errors.BadFile: for what Nova refuses, and for ``devname``, whose address only the
         host knows, with the line; and for a file without an entry
@@ -131,6 +132,7 @@ def _split_json_values(text: str, path: str) -> Iterator[tuple[str, int]]:
 
 
 def _parse_option(entry: str, path: str, line: int) -> list[DeviceSpec]:
+    """Return the entries of one value of the option: one JSON object, or a list of them."""
     try:
         value: _SpecFields | list[_SpecFields] = strict_json.decode_json(
             entry.encode(), _SpecFields | list[_SpecFields]
@@ -195,6 +197,10 @@ def _parse_address_pattern(text: str) -> Address:
 
 
 def _compile_pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of a part of an address.
+
+    :raises ValueError: if it is no regular expression
+    """
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError):

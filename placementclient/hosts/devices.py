@@ -38,8 +38,8 @@ _ESCAPES = {'t': '\t', 'n': '\n', '\\': '\\', '0': '\0'}
 class Device:
     """A row of Nova's table ``pci_devices``.
 
-    :param parent: the address of the physical function, of a virtual one; may be empty
-    :param line: of the file, from 1; ``None`` where that is not known
+    :param parent: the address of its physical function, if it is a virtual one; may be empty
+    :param line: the line of the file, from 1; ``None`` where it is not known
     """
 
     host: str
@@ -53,14 +53,20 @@ class Device:
     path: str
     line: int | None = None
 
+    @property
+    def is_virtual(self) -> bool:
+        """Return whether it is a virtual function of a physical one."""
+        return self.type in (VF, VDPA)
+
     def make_error(self, reason: str) -> errors.BadFile:
+        """Return the exception for a fault of this row."""
         return errors.BadFile(self.path, f'{self.host} {self.address}: {reason}', self.line)
 
 
 def parse_devices(text: str, path: str) -> list[Device]:
-    """Parse rows of ``pci_devices``: CSV, JSON, or the output of ``mysql --batch`` and ``--xml``.
+    """Return the rows of ``pci_devices``: CSV, JSON, or output of ``mysql --batch`` or ``--xml``.
 
-    :raises errors.BadFile: if it is none of them, or a row cannot be; with its line
+    :raises errors.BadFile: if the text is none of them, or a row is wrong, with its line
     """
     text = text.lstrip('\ufeff')
     if '\0' in text:
@@ -85,6 +91,10 @@ def parse_devices(text: str, path: str) -> list[Device]:
 
 
 def _parse_record(record: Mapping[str, str], path: str, line: int | None) -> Device:
+    """Return the device of a row.
+
+    :raises errors.BadFile: if a field is missing or wrong
+    """
     lacking = [name for name in COLUMNS if name not in _OPTIONAL and not record.get(name)]
     if lacking:
         raise errors.BadFile(path, f'{lacking[0]} is missing', line)
@@ -114,10 +124,12 @@ def _parse_record(record: Mapping[str, str], path: str, line: int | None) -> Dev
     )
 
 
+#: The fields of each row by column, with its line.
 DeviceRecords = Iterator[tuple[Mapping[str, str], int | None]]
 
 
 def _read_csv(text: str, path: str) -> DeviceRecords:
+    """Yield the rows of CSV."""
     lines = split_lines(text)
     header = lines[0]
     if ';' in header and ',' not in header:
@@ -130,6 +142,7 @@ def _read_csv(text: str, path: str) -> DeviceRecords:
 
 
 def _read_mysql_batch(text: str, path: str) -> DeviceRecords:
+    """Yield the rows of the output of ``mysql --batch``: tabs between fields."""
     rows = (list(map(_unescape, line.split('\t'))) for line in split_lines(text))
     yield from _read_table(((cells, number) for number, cells in enumerate(rows, 1)), path)
 
@@ -142,6 +155,7 @@ def _unescape(cell: str) -> str:
 
 
 def _read_table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecords:
+    """Yield the rows below a header of columns, by column."""
     header: list[str] | None = None
     for cells, line in rows:
         cells = [cell.strip() for cell in cells]
@@ -161,6 +175,7 @@ def _read_table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecor
 
 
 def _read_json(text: str, path: str) -> DeviceRecords:
+    """Yield the rows of a JSON list of objects."""
     try:
         document = strict_json.decode_json(text.encode(), _RECORDS)
     except (strict_json.InvalidJSON, UnicodeError) as reason:
@@ -173,6 +188,7 @@ def _read_json(text: str, path: str) -> DeviceRecords:
 
 
 def _read_mysql_xml(text: str, path: str) -> DeviceRecords:
+    """Yield the rows of the output of ``mysql --xml``."""
     for row in markup.parse_xml(text, path).findall('row'):
         # NULL has the attribute xsi:nil and no text.
         yield {cell.get('name', ''): (cell.text or '').strip() for cell in row}, None

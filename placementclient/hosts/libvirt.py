@@ -22,7 +22,7 @@ _NAME = re.compile(r'mdev_([0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12})(?:
 _PARENT = re.compile(r'[A-Za-z0-9_.-]+')
 _HOSTNAME = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?')
 #: A host has no CPU and no cell beyond this; ``0-4294967295`` is not to be written out.
-_MOST = 8_192
+_MOST_NUMBERS = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Domain:
 
     :param mdevs: the UUIDs of the mediated devices that are attached to it
     :param functions: the addresses of the PCI devices that are attached to it
-    :param nodeset: the NUMA cells that its memory is bound to; empty where nothing says it
+    :param nodeset: the NUMA cells that its memory is bound to; empty if it is not bound
     :param cpus: the host's CPUs that its virtual CPUs are pinned to
     """
 
@@ -46,11 +46,11 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class MediatedDevice:
-    """A mediated device and its parent.
+    """A mediated device, as one file describes it.
 
     :param parent: the name of the node device that it is made on: ``pci_0000_84_00_0``
-    :param type: such as ``nvidia-699``; empty where nothing says it
-    :param is_active: whether the host has it now; else it is defined, for the next start
+    :param type: such as ``nvidia-699``; empty if the file does not say it
+    :param is_active: whether the host has the device now; else it is defined for the next start
     """
 
     uuid: str
@@ -64,8 +64,8 @@ class MediatedDevice:
 class HostFacts:
     """The facts of one host.
 
-    :param hostname: the hypervisor's, which Nova names the host's resource provider after
-    :param mdevs: all facts about each UUID: more than one parent is a contradiction
+    :param hostname: the hypervisor's name, as the host's resource provider has it
+    :param mdevs: the descriptions of each mediated device, by UUID: files may contradict each other
     :param cells: the NUMA cell of each CPU, by the CPU's number
     :param parents: the names of the devices that can have mediated devices; ``None`` if the
         collector did not ask for them
@@ -79,7 +79,7 @@ class HostFacts:
     parents: frozenset[str] | None = None
 
     def may_have_device(self, name: str) -> bool:
-        """Return False only if the host is known to lack this device."""
+        """Return False only if the host is known to lack a device."""
         return self.parents is None or name in self.parents
 
 
@@ -91,7 +91,7 @@ _MDEVCTL = list[dict[str, list[dict[str, _MdevRecord]]]]
 
 
 def parse_hostname(content: bytes, path: str) -> str:
-    """Parse the output of ``virsh hostname``."""
+    """Return the name of a host: the output of ``virsh hostname``."""
     name = content.decode('utf-8', 'replace').strip()
     if len(name) > 200 or not _HOSTNAME.fullmatch(name):
         raise errors.BadFile(path, 'is not the name of a host')
@@ -99,7 +99,7 @@ def parse_hostname(content: bytes, path: str) -> str:
 
 
 def parse_domain(content: bytes, path: str) -> Domain:
-    """Parse the output of ``virsh dumpxml``."""
+    """Return a server: the output of ``virsh dumpxml``."""
     root = _parse_root(content, path, 'domain')
     hostdevs = "devices/hostdev[@mode='subsystem'][@type='{}']/source/address"
     devices = root.findall(hostdevs.format('mdev'))
@@ -121,7 +121,7 @@ def parse_domain(content: bytes, path: str) -> Domain:
 
 
 def parse_mediated_device(content: bytes, path: str) -> MediatedDevice | None:
-    """Parse the output of ``virsh nodedev-dumpxml``; ``None`` for other devices."""
+    """Return a mediated device: the output of ``virsh nodedev-dumpxml``; ``None`` for others."""
     root = _parse_root(content, path, 'device')
     capability = root.find("capability[@type='mdev']")
     if capability is None:
@@ -142,7 +142,7 @@ def parse_mediated_device(content: bytes, path: str) -> MediatedDevice | None:
 def parse_mdevctl_list(
     content: bytes, path: str, *, is_active: bool = True
 ) -> Iterator[MediatedDevice]:
-    """Parse the output of ``mdevctl list --dumpjson``: devices by the address of the parent."""
+    """Yield the mediated devices in the output of ``mdevctl list --dumpjson``."""
     try:
         document = strict_json.decode_json(content or b'[]', _MDEVCTL)
     except strict_json.InvalidJSON as reason:
@@ -159,7 +159,7 @@ def parse_mdevctl_list(
 
 
 def parse_mdev_parents(content: bytes, path: str) -> frozenset[str]:
-    """Parse the output of ``virsh nodedev-list --cap mdev_types``."""
+    """Return the parents of mediated devices: ``virsh nodedev-list --cap mdev_types``."""
     names = content.decode('utf-8', 'replace').split()
     if not all(map(_PARENT.fullmatch, names)):
         raise errors.BadFile(path, 'has a line that is no name of a node device')
@@ -186,7 +186,7 @@ def _parse_number_sets(elements: Iterable[Element], name: str, path: str) -> fro
     for element in elements:
         text = element.get(name, '')
         try:
-            every |= parse_number_bits(text, _MOST)
+            every |= parse_number_bits(text, _MOST_NUMBERS)
         except ValueError:
             raise errors.BadFile(path, f'{text[:80]!r} is no set of numbers') from None
     return frozenset(number for number in range(every.bit_length()) if every >> number & 1)
@@ -204,6 +204,7 @@ def _parse_pci_address(element: Element, path: str) -> str:
 
 
 def _parse_root(content: bytes, path: str, tag: str) -> Element:
+    """Return the root element of an XML file, which has to have a tag."""
     root = markup.parse_xml(content, path)
     if root.tag != tag:
         raise errors.BadFile(path, f'not a <{tag}>')
@@ -211,6 +212,7 @@ def _parse_root(content: bytes, path: str, tag: str) -> Element:
 
 
 def _parse_uuid(text: str | None, path: str) -> str:
+    """Return a UUID in small letters, or raise an error for other text."""
     uuid = (text or '').strip().lower()
     if not is_uuid(uuid):
         raise errors.BadFile(path, 'has no UUID where there has to be one')

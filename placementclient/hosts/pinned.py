@@ -33,9 +33,11 @@ def assign_pinned_servers(
     migrations: Sequence[ServerMigration] = (),
     images: Images = _UNKNOWN_IMAGES,
 ) -> Results:
-    """Yield assignments to PCPU for servers with dedicated CPUs, and for their migrations.
+    """Yield assignments of servers, and of their migrations, to PCPU or, for shared CPUs, VCPU.
 
-    The rows of servers with shared CPUs leave VCPU as it is.
+    Servers whose policy is mixed or unknown get a contradiction instead.
+
+    :param path: the file of servers
 
     :raises errors.BadFile: if the list does not say the extra specs of flavors
     """
@@ -80,6 +82,7 @@ def _find_cpu_policy(server: Server, path: str, image: Image | None) -> tuple[st
 def _make_rows(
     snapshot: Snapshot, consumer_uuid: str, resource_class: str, evidence: str
 ) -> Iterator[AssignmentRow]:
+    """Yield an assignment of the VCPU of a consumer to a class on each of its providers."""
     consumer = snapshot.consumers.get(consumer_uuid)
     for provider_uuid, resources in (consumer.allocations if consumer else {}).items():
         state = snapshot.providers.get(provider_uuid)

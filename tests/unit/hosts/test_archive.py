@@ -205,7 +205,7 @@ def test_a_small_archive_with_too_much_in_it_is_refused(kind, tmp_path):
 
 def test_a_folder_with_too_much_in_it_is_refused(tmp_path, monkeypatch):
     path = folder(tmp_path / 'f', FILES)
-    monkeypatch.setattr(archive, 'LARGEST', sum(map(len, FILES.values())) - 1)
+    monkeypatch.setattr(archive, 'SIZE_LIMIT', sum(map(len, FILES.values())) - 1)
     with pytest.raises(errors.BadFile, match='which no host can have'):
         archive.read_host(path)
 
