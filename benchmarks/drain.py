@@ -96,7 +96,7 @@ def main() -> None:
         decision = decide_drain(scene, rng.sample(scene.hosts, arguments.emptied))
         answer = {
             'verdict': decision.verdict,
-            'servers': decision.strict.total,
+            'servers': decision.strict.server_count,
             'movable': decision.bounds,
             'waves': max((move.wave for move in decision.moves), default=0),
         }

@@ -84,7 +84,7 @@ def answer_drain(
     if decision.moves:
         messages += [*describe_free_amounts(free), *describe_cell_assumption(cloud, decision.moves)]
     facts = {
-        'servers': strict.total,
+        'servers': strict.server_count,
         'movable': list(decision.bounds),
         'left': left,
         'unsettled': [
@@ -190,8 +190,8 @@ def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> 
 def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
     """Return the sentence with the number of servers that can move."""
     least, most = decision.bounds
-    servers, moves = counted(decision.strict.total, 'server'), decision.moves
-    if not (decision.strict.total or decision.unsettled or moves):
+    servers, moves = counted(decision.strict.server_count, 'server'), decision.moves
+    if not (decision.strict.server_count or decision.unsettled or moves):
         names = listed(name_roots(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     match decision.verdict:

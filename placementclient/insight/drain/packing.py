@@ -33,7 +33,7 @@ class Packing:
         self.members = [Counter(host.members) for host in problem.hosts]
         self.pools = Counter(problem.pools)
         self.places: Places = defaultdict(list)
-        self.bound = self.total
+        self.bound = self.server_count
         #: The share of an average host that one unit is: of each class, of rooms of each shape.
         self._scale: dict[str, float] = {}
         self._weights: dict[ShapeNumber, list[tuple[int, float]]] = {}
@@ -41,24 +41,24 @@ class Packing:
         self._ranks: dict[ShapeNumber, dict[str, list[_Rank]]] = {}
 
     @property
-    def total(self) -> int:
+    def server_count(self) -> int:
         """The number of the servers of the problem."""
         return sum(self.problem.counts.values())
 
     @property
-    def count(self) -> int:
+    def placed_count(self) -> int:
         """The number of servers of the problem that have a place."""
         return sum(map(len, self.places.values()))
 
     @property
     def is_exact(self) -> bool:
         """True if it is proved that no more servers can have a place."""
-        return self.count >= self.bound
+        return self.placed_count >= self.bound
 
     @property
     def is_complete(self) -> bool:
         """True if every server of the problem has a place."""
-        return self.count == self.total
+        return self.placed_count == self.server_count
 
     def list_moves(self) -> Iterator[ServerMove]:
         """Yield the move of each server that has a place."""

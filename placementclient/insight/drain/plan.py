@@ -43,7 +43,7 @@ class DrainDecision:
     @property
     def bounds(self) -> tuple[int, int]:
         """A lower and an upper bound for the number of servers that can move."""
-        return self.strict.count, (self.lax or self.strict).bound
+        return self.strict.placed_count, (self.lax or self.strict).bound
 
 
 def decide_drain(
@@ -76,8 +76,8 @@ def decide_drain(
 
 def _judge_packings(strict: Packing, lax: Packing) -> DrainVerdict:
     """Return the answer if the strict packing leaves a server without a place."""
-    if lax.bound < lax.total:
+    if lax.bound < lax.server_count:
         return DrainVerdict.NO
-    if lax is not strict and strict.bound < strict.total and lax.is_complete:
+    if lax is not strict and strict.bound < strict.server_count and lax.is_complete:
         return DrainVerdict.DEPENDS
     return DrainVerdict.UNDETERMINED

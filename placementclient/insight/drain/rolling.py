@@ -211,7 +211,7 @@ def _can_fit_all(
     for server, request in zip(servers, requested, strict=True):
         kinds[cloud.number_request(request._replace(shared=()))].append(server)
     packing = pack(build_problem(cloud, kinds, emptied), effort)
-    return packing.bound >= packing.total
+    return packing.bound >= packing.server_count
 
 
 def _loosen_inventories(cloud: DrainCloud) -> DrainCloud:

@@ -68,10 +68,10 @@ def decide_room(
     servers = [ServerMove('', '', {}, {})] * new.server_count
     packing = pack(build_problem(cloud, {kind: servers}, others), effort)
     if packing.is_complete:
-        return RoomDecision(DrainVerdict.YES, packing.count)
+        return RoomDecision(DrainVerdict.YES, packing.placed_count)
     occupants = cloud.find_occupants(cloud.hosts)
     if not _has_free_amounts(cloud, new, occupants.offloaded):
-        return RoomDecision(DrainVerdict.NO, packing.count)
+        return RoomDecision(DrainVerdict.NO, packing.placed_count)
 
     def build_room(kinds: ServersByKind) -> RoomProblem:
         problem = build_problem(cloud, {kind: (), **kinds}, ())
@@ -88,7 +88,7 @@ def decide_room(
     least = group_by_kind(servers, cloud.number_lax_request)
     if not is_certain and least != kinds and (strict.bound is None or strict.bound > 1):
         lax = find_fewest_moves(build_room(least), cpsat.Budget(effort))
-    return _combine_results(cloud, packing.count, occupants, strict, lax)
+    return _combine_results(cloud, packing.placed_count, occupants, strict, lax)
 
 
 def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]) -> bool:

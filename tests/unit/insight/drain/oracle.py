@@ -257,8 +257,8 @@ def fault(seed):
     elif possible < total:
         expected = DrainVerdict.NO
     answer = (
-        decision.strict.total,
-        decision.strict.count,
+        decision.strict.server_count,
+        decision.strict.placed_count,
         decision.bounds[1],
         decision.verdict,
     )
@@ -297,4 +297,4 @@ def _faults(snapshot, emptied, decision):
             yield 'the plan leaves a server'
     packing = decision.strict
     if not packing.is_exact:
-        yield f'the most under strict is {packing.count} to {packing.bound}'
+        yield f'the most under strict is {packing.placed_count} to {packing.bound}'

@@ -55,6 +55,6 @@ def test_relaxed_groups_of_hosts_never_prove_too_low_a_bound(monkeypatch, module
         snapshot, emptied = oracle.case(seed)
         decision = decide_drain(DrainCloud(snapshot), emptied)
         packing = decision.strict
-        assert packing.count <= oracle.strict(snapshot, emptied) <= packing.bound
+        assert packing.placed_count <= oracle.strict(snapshot, emptied) <= packing.bound
         if decision.lax:
             assert oracle.lax(snapshot, emptied) <= decision.lax.bound

@@ -221,7 +221,7 @@ def test_a_plan_keeps_to_the_number_of_moves_at_a_time():
 
 def test_an_empty_host_needs_no_moves():
     decision = drained([host('old', VCPU=9)], [])
-    assert (decision.verdict, decision.strict.total, list(decision.moves)) == (
+    assert (decision.verdict, decision.strict.server_count, list(decision.moves)) == (
         DrainVerdict.YES,
         0,
         [],
