@@ -166,8 +166,8 @@ class _DecidedAllocation(NamedTuple):
     @property
     def possible_parts(self) -> dict[tuple[TargetPart, ...], None]:
         """The targets of the allocation in each possible option of its item."""
-        options = (self.item.options[option] for option in self.decision.possible)
-        return dict.fromkeys(option[self.position] for option in options)
+        item, decision, position = self
+        return dict.fromkeys([item.options[option][position] for option in decision.possible])
 
     def label(self, target_state: TargetState) -> Label:
         """Return the certainty of the row of the allocation."""
@@ -242,8 +242,8 @@ def _make_rows(decided: _DecidedAllocation, label: Label) -> Iterator[PlannedRow
 def _make_undecided_row(target_state: TargetState, decided: _DecidedAllocation) -> UndecidedRow:
     """Return the row of an allocation with its possible targets."""
     allocation = decided.allocation
-    targets = dict.fromkeys(target for target, _ in chain(*decided.possible_parts))
-    choices = tuple(dict.fromkeys(target.provider for target in targets))
+    targets = dict.fromkeys([target for target, _ in chain(*decided.possible_parts)])
+    choices = tuple(dict.fromkeys([target.provider for target in targets]))
     names = [target.provider for target in target_state.targets[allocation.key]]
     has_classes = any(names.count(name) > 1 for name in choices)
     classes = dict.fromkeys(target.key.resource_class for target in targets) if has_classes else ()

@@ -32,19 +32,21 @@ def compose_change(
     """
     providers = target_state.providers
     consumers = list(_list_consumer_changes(snapshot, target_state, assignment.rows))
-    gains = sum_gains((change.before.allocations, change.after.allocations) for change in consumers)
-    tree = Change(
+    gains = sum_gains(
+        (consumer.before.allocations, consumer.after.allocations) for consumer in consumers
+    )
+    change = Change(
         {root.uuid: root.name for root in target_state.roots},
         Snapshot(
             (provider.before for provider in providers.values() if provider.before),
-            (change.before for change in consumers),
+            (consumer.before for consumer in consumers),
         ),
         Snapshot(
             (
                 provider.to_state(_sum_usages(provider, gains[uuid]))
                 for uuid, provider in providers.items()
             ),
-            (change.after for change in consumers if change.after.allocations),
+            (consumer.after for consumer in consumers if consumer.after.allocations),
         ),
         is_atomic=True,
         reasons=tuple(assignment.rows),
@@ -60,10 +62,9 @@ def compose_change(
             for flow in target_state.flows
         ),
     )
-    invariants.check_change(tree, spec)
-    return dataclasses.replace(
-        tree, warnings=tuple(warnings.find_warnings(snapshot, target_state, tree, migrations))
-    )
+    invariants.check_change(change, spec)
+    found = warnings.find_warnings(snapshot, target_state, change, migrations)
+    return dataclasses.replace(change, warnings=tuple(found))
 
 
 def _sum_usages(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str, int]:
@@ -119,9 +120,10 @@ def _find_residents(snapshot: Snapshot, target_state: TargetState) -> tuple[str,
     there.
     """
     residents: set[str] = set()
-    for _, (provider_uuid, name), _, _ in target_state.flows:
+    for key in {flow.destination: None for flow in target_state.flows}:
+        provider_uuid, name = key
         provider = target_state.providers[provider_uuid]
-        is_source = (provider_uuid, name) in target_state.targets
+        is_source = key in target_state.targets
         if provider.before and target_state.is_local(provider) and not is_source:
             consumers = snapshot.consumers_on(provider_uuid)
             residents.update(

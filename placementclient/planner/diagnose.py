@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simplest reason why there is no assignment, with its numbers."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -32,7 +32,7 @@ def explain_impossible(
 
 
 class _Diagnosis:
-    """The search for the causes for which the problem of some trees has no solution."""
+    """The reasons why the problem of trees that change together has no solution."""
 
     def __init__(self, target_state: TargetState, problem: AssignmentProblem) -> None:
         self._problem, self._items, self._bins = problem, problem.items, problem.bins
@@ -89,6 +89,7 @@ class _Diagnosis:
         return self._make_cause('bad-amount', **facts, units=units), is_alone
 
     def _make_cause(self, kind: str, **values: object) -> Cause:
+        """Return a cause of these trees, with the facts of its sentence."""
         return Cause(kind, self._tree, None, **values)
 
     def find_overfilled_targets(self) -> Iterator[Cause]:
@@ -135,23 +136,23 @@ class _Diagnosis:
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._find_competitors(indexes[0])
             free = [bin_.free for bin_ in self._bins]
-        by_class: dict[str, tuple[list[int], set[int]]] = {}
+        #: by class: the bins that the items may use, and the amount of each item
+        bins, amounts = defaultdict[str, set[int]](set), defaultdict[str, list[int]](list)
         for index in indexes:
             item = self._items[index]
             for demand in chain(*item.options):
-                by_class.setdefault(self._get_class(demand.bin), ([], set()))[1].add(demand.bin)
-            amounts = Counter[str]()
+                bins[self._get_class(demand.bin)].add(demand.bin)
+            sums = Counter[str]()
             for demand in item.options[0]:
-                amounts[self._get_class(demand.bin)] += demand.amount
-            for name, amount in amounts.items():
-                by_class[name][0].append(amount)
-
-        def scarcity(name: str) -> float:
-            demands, places = by_class[name]
-            return sum(demands) / max(sum(free[number] for number in places), 1)
-
-        scarcest = max(by_class, key=scarcity)
-        demands, places = by_class[scarcest]
+                sums[self._get_class(demand.bin)] += demand.amount
+            for name, amount in sums.items():
+                amounts[name].append(amount)
+        scarcities = {
+            name: sum(amounts[name]) / max(sum(free[number] for number in places), 1)
+            for name, places in bins.items()
+        }
+        scarcest = max(scarcities, key=scarcities.__getitem__)
+        demands, places = amounts[scarcest], bins[scarcest]
         total = sum(max(free[number], 0) for number in places)
         if sum(demands) > total:
             return self._make_shortfall(sorted(places), sum(demands), total)
@@ -176,6 +177,10 @@ class _Diagnosis:
     def _make_shortfall(
         self, numbers: Sequence[int], need: int, free: int, mapped: bool = False
     ) -> Cause:
+        """Return the cause that some bins of one class have less room than is needed.
+
+        :param mapped: whether assignments send all of it there
+        """
         return self._make_cause(
             'shortfall',
             mapped=mapped,
@@ -186,7 +191,9 @@ class _Diagnosis:
         )
 
     def _get_class(self, number: int) -> str:
+        """Return the class of a bin."""
         return self._problem.keys[number].resource_class
 
     def _get_provider_name(self, number: int) -> str:
+        """Return the name of the provider of a bin."""
         return self._providers[self._problem.keys[number].provider_uuid].name

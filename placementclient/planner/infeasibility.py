@@ -12,17 +12,20 @@ from placementclient.model.specifications import Keys
 class Cause:
     """A reason why a tree cannot be planned.
 
+    ``Cause('no-inventory', 'gpu1', provider='gpu1', resource_class='VGPU')`` reads ``gpu1: gpu1 has
+    no VGPU left to move``.
+
     :param kind: one of :data:`SENTENCES`
     :param tree: the name of the tree
     :param keys: the way to the place in the specification that is wrong: ``('moves', 0, 'as')``
-    :param values: the facts of the sentence
+    :param values: the facts that the sentence of the kind names in braces, no more and no fewer
     """
 
     def __init__(self, kind: str, tree: str, keys: Keys | None = None, **values: object) -> None:
         self.kind, self.tree, self.keys, self.values = kind, tree, keys, values
 
     def facts(self) -> dict[str, object]:
-        """Return all facts as JSON values."""
+        """Return the tree, the place in the specification and the facts, as JSON values."""
         keys = {} if self.keys is None else {'keys': list(self.keys)}
         values = {
             name: list(value) if isinstance(value, tuple) else value
@@ -32,7 +35,7 @@ class Cause:
 
     @property
     def sentence(self) -> str:
-        """Return the reason without the name of the tree."""
+        """The reason, without the name of the tree."""
         text = SENTENCES[self.kind]
         return (text.format if isinstance(text, str) else text)(**self.values)
 
@@ -151,7 +154,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     'named-twice': _describe_duplicate,
     'no-consumer': 'unknown consumer {consumer_uuid}',
 }
-#: The kinds that prove neither a plan nor a proof that there is none.
+#: The kinds of reasons that leave open whether there is a plan.
 OPEN = frozenset({'undetermined', 'undecidable'})
 
 
@@ -180,7 +183,7 @@ class UndecidedRow:
 
 
 class Refused(Exception):
-    """Some trees cannot be planned; only for use in this package.
+    """Trees that change together cannot be planned; only for use in this package.
 
     :param causes: the reasons
     :param slack: the room of each target when the search ended

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans from a specification, a snapshot and assignment rows."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from placementclient.basis import errors
 from placementclient.basis.wording import grouped, listed, suggestion
@@ -71,36 +71,44 @@ def plan_reshape(
     :raises Undecided: if a row has several possible targets
     :raises Undetermined: if the search took too long to know either
     """
-    maker = _Planner(snapshot, spec, assignments, solver_timeout, migrations)
+    faults = cursors.Faults()
     check = SpecCheck(spec, snapshot, listed, trees)
-    maker.faults.errors += check.check_names()
+    faults.errors += check.check_names()
     if unselective := [*check.check_selections()]:
         # The trees that are missing would be faults of much else.
-        maker.faults.errors += unselective
-        maker.faults.raise_any()
-    roots = _choose_roots(maker, trees)
+        faults.errors += unselective
+        faults.raise_any()
+    roots = _choose_roots(snapshot, spec, trees, faults)
     expect(len(roots))
-    maker.plan(roots, progress)
-    maker.raise_faults(partial=bool(trees))
+    planner = _Planner(snapshot, spec, assignments, solver_timeout, migrations)
+    planner.plan_trees(roots, progress, is_check=bool(faults.errors))
+    faults.errors += planner.find_spec_faults(partial=bool(trees))
+    faults.raise_any()
+    # Correct rows may be unused, or unsuitable, if the specification has faults.
+    planner.raise_row_faults(partial=bool(trees))
     if not skip_infeasible:
-        maker.raise_for_unplanned_trees()
-    undecided = maker.list_undecided(allow_inferred)
-    if undecided:
-        warnings = (
-            (change.root_provider_name, notice)
-            for change in maker.changes
-            for notice in change.warnings
-        )
-        raise Undecided(undecided, [*grouped((name, notice.message) for name, notice in warnings)])
-    if maker.unproved and not allow_inferred:
-        raise Undetermined(maker.unproved)
+        planner.raise_for_unplanned_trees()
+    if undecided := planner.list_undecided(allow_inferred):
+        raise Undecided(undecided, _list_warnings(planner.changes))
+    if planner.unproved and not allow_inferred:
+        raise Undetermined(planner.unproved)
     return Plan(
-        tuple(maker.changes),
+        tuple(planner.changes),
         'resource provider reshape plan',
         Recipe(spec, tuple(assignments), PlanOptions(allow_inferred, skip_infeasible)),
-        tuple(maker.left),
+        tuple(planner.unplanned),
         snapshot.origin,
     )
+
+
+def _list_warnings(changes: Iterable[Change]) -> list[str]:
+    """Return the warnings of changes, each once with the names of the trees that it is about."""
+    warnings = (
+        (change.root_provider_name, notice.message)
+        for change in changes
+        for notice in change.warnings
+    )
+    return [*grouped(warnings)]
 
 
 #: The target state of trees, and the rows of their assignments.
@@ -108,7 +116,13 @@ _Layout = tuple[TargetState, Mapping[AllocationKey, Sequence[PlannedRow]]]
 
 
 class _Planner:
-    """Plans the trees of a specification, and collects their faults."""
+    """Plans the trees of a specification; :meth:`plan_trees` comes before everything else.
+
+    :ivar changes: the changes of the trees that can be planned
+    :ivar unplanned: the trees that cannot be planned, with the reasons
+    :ivar unproved: a cause for each change with rows that may have several targets, as the search
+        for them was cut short
+    """
 
     def __init__(
         self,
@@ -118,22 +132,32 @@ class _Planner:
         solver_timeout: float,
         migrations: Sequence[ServerMigration] | None,
     ) -> None:
-        self.snapshot, self.spec = snapshot, spec
-        #: the names of the trees in which plans make providers, by the names of these
-        self._created: dict[str, str] = {}
-        self._assignments = AssignmentMatcher(spec, rows)
+        self._snapshot, self._spec = snapshot, spec
         self._solver_timeout, self._migrations = solver_timeout, migrations
+        self._matcher = AssignmentMatcher(spec, rows)
         self.changes: list[Change] = []
-        self.left: list[UnplannedTree] = []
+        self.unplanned: list[UnplannedTree] = []
+        self.unproved: list[Cause] = []
+        #: the rows of the changes that have several possible targets
+        self._undecided: list[UndecidedRow] = []
+        #: the reasons of the unplanned trees, and the room of their targets
         self._causes: list[Cause] = []
         self._slack: list[Cause] = []
-        self.undecided: list[UndecidedRow] = []
-        self.unproved: list[Cause] = []
-        self.faults, self._row_faults = cursors.Faults(), cursors.Faults()
-        self._entries: set[str] = set()
+        #: the faults of rows that do not suit the allocations of their consumers
+        self._row_faults = cursors.Faults()
+        #: the names of the trees in which plans make providers, by the names of these
+        self._created: dict[str, str] = {}
+        #: the names of the specification's entries that some tree uses
+        self._used_entries: set[str] = set()
 
-    def plan(self, roots: Sequence[ProviderState], progress: Callable[[str], None]) -> None:
-        """Plan trees; those that share a target or a consumer come last, as one change."""
+    def plan_trees(
+        self, roots: Sequence[ProviderState], progress: Callable[[str], None], *, is_check: bool
+    ) -> None:
+        """Plan trees; those that share a target or a consumer come last, as one change.
+
+        :param progress: called with the name of the root of each tree that is next
+        :param is_check: whether to find the faults of the specification and the rows alone
+        """
         uuids = {root.uuid for root in roots}
         sharing: dict[str, frozenset[str]] = {}
         for root in roots:
@@ -143,62 +167,55 @@ class _Planner:
                 with self._row_faults.collect():
                     layout = self._lay_out([root])
             except Refused as refusal:
-                self._leave_out([root], refusal)
-            if layout is None or self.faults.errors or self._row_faults.errors:
-                continue  # the other trees are laid out for their faults alone
+                self._record_unplanned([root], refusal)
+            if layout is None or is_check or self._row_faults.errors:
+                continue  # there will be an error: the other trees are laid out for their faults
             target_state, _ = layout
-            if parts := find_shared_parts(self.snapshot, self.spec, uuids, target_state):
+            if parts := find_shared_parts(self._snapshot, self._spec, uuids, target_state):
                 sharing[root.uuid] = parts
             else:
                 self._plan_together([root], layout)
         for joined in group_connected(sharing):
-            self._plan_together([self.snapshot.providers[uuid] for uuid in joined])
+            self._plan_together([self._snapshot.providers[uuid] for uuid in joined])
 
     def _lay_out(self, roots: Sequence[ProviderState]) -> _Layout:
         """Return the target state of trees that change together, with their assigned rows."""
-        target_state = build_target_state(self.snapshot, self.spec, roots, created=self._created)
-        self._entries |= target_state.entries
-        return target_state, self._assignments.match_tree(self.snapshot, target_state)
+        target_state = build_target_state(self._snapshot, self._spec, roots, created=self._created)
+        self._used_entries |= target_state.entries
+        return target_state, self._matcher.match_tree(self._snapshot, target_state)
 
     def _plan_together(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
         """Plan trees that change together, without those that cannot be planned alone."""
         try:
-            tree, assignment = self._make_change(layout or self._lay_out(roots))
+            change, assignment = self._make_change(layout or self._lay_out(roots))
         except Refused as refusal:
-            refusals = {root.uuid: self._find_refusal(root) for root in roots if len(roots) > 1}
-            fitting = [root for root in roots if refusals.get(root.uuid) is None]
-            if not refusals or not fitting or len(fitting) == len(roots):
-                self._leave_out(roots, refusal)
-                return
-            for root in roots:
-                if (alone := refusals[root.uuid]) is not None:
-                    self._leave_out([root], alone)
-            self._plan_together(fitting)
+            self._plan_without_impossible(roots, refusal)
             return
-        if not tree.is_empty:
-            self.changes.append(tree)
-            self.undecided += assignment.undecided
-            if unproved := assignment.unproved:
-                name, seconds = listed(list(tree.roots.values()), 8), self._solver_timeout
-                cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
-                self.unproved.append(cause)
+        if change.is_empty:
+            return
+        self.changes.append(change)
+        self._undecided += assignment.undecided
+        if unproved := assignment.unproved:
+            name, seconds = listed(list(change.roots.values()), 8), self._solver_timeout
+            cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
+            self.unproved.append(cause)
 
-    def list_undecided(self, allow_inferred: bool) -> list[UndecidedRow]:
-        """Return the rows for which the operator has to choose a target.
+    def _plan_without_impossible(self, roots: Sequence[ProviderState], refusal: Refused) -> None:
+        """Plan trees that change together, after those that cannot be planned alone are left out.
 
-        :param allow_inferred: whether the planner may choose targets
+        If all can be planned alone, or none, all are left out.
+
+        :param refusal: why the trees cannot be planned together
         """
-        planned = {name for change in self.changes for name in change.roots.values()}
-        unexplained = self._assignments.unexplained.values()
-        rows = [row for row in unexplained if row.tree in planned]
-        if not allow_inferred:
-            known = {(row.consumer_uuid, row.resource_class, row.from_provider) for row in rows}
-            rows += (
-                row
-                for row in self.undecided
-                if (row.consumer_uuid, row.resource_class, row.from_provider) not in known
-            )
-        return rows
+        alone = {root.uuid: self._find_refusal(root) for root in roots} if len(roots) > 1 else {}
+        possible = [root for root in roots if alone.get(root.uuid) is None]
+        if len(possible) in (0, len(roots)):
+            self._record_unplanned(roots, refusal)
+            return
+        for root in roots:
+            if (own_refusal := alone[root.uuid]) is not None:
+                self._record_unplanned([root], own_refusal)
+        self._plan_together(possible)
 
     def _find_refusal(self, root: ProviderState) -> Refused | None:
         """Return the reasons why a tree cannot be planned even alone; ``None`` if it can."""
@@ -209,25 +226,60 @@ class _Planner:
         return None
 
     def _make_change(self, layout: _Layout) -> tuple[Change, AssignmentResult]:
-        """Return the change of trees with the assignment of their allocations."""
-        snapshot, spec, (target_state, assigned) = self.snapshot, self.spec, layout
-        assignment = assign_targets(snapshot, target_state, spec, assigned, self._solver_timeout)
-        tree = compose_change(snapshot, target_state, assignment, spec, migrations=self._migrations)
-        number = len(tree.consumers) if len(tree.roots) > 1 else 0
-        if number > MOST_CONSUMERS:
-            cause = Cause('too-many', target_state.name, consumers=number, most=MOST_CONSUMERS)
-            raise Refused([cause])
-        return tree, assignment
+        """Return the change of trees with the assignment of their allocations.
 
-    def _leave_out(self, roots: Iterable[ProviderState], refusal: Refused) -> None:
-        """Record the trees that the plan leaves out, and the reasons."""
+        :raises Refused: if there is none, or it is too large for one request
+        """
+        snapshot, spec, (target_state, assigned) = self._snapshot, self._spec, layout
+        assignment = assign_targets(snapshot, target_state, spec, assigned, self._solver_timeout)
+        change = compose_change(
+            snapshot, target_state, assignment, spec, migrations=self._migrations
+        )
+        if len(change.roots) > 1 and len(change.consumers) > MOST_CONSUMERS:
+            number, most = len(change.consumers), MOST_CONSUMERS
+            raise Refused([Cause('too-many', target_state.name, consumers=number, most=most)])
+        return change, assignment
+
+    def _record_unplanned(self, roots: Iterable[ProviderState], refusal: Refused) -> None:
+        """Record trees that cannot be planned, and the reasons."""
         self._causes += refusal.causes
         self._slack += refusal.slack
         reasons = tuple(Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes)
-        self.left += (UnplannedTree(root.uuid, root.name, reasons) for root in roots)
+        self.unplanned += (UnplannedTree(root.uuid, root.name, reasons) for root in roots)
+
+    def find_spec_faults(self, *, partial: bool) -> Iterator[errors.BadFile]:
+        """Yield the faults of the specification that the trees have shown.
+
+        :param partial: whether only some of the trees that the specification selects are planned
+        """
+        by_place: dict[Keys, list[Cause]] = {}
+        for cause in self._causes:
+            if cause.keys is not None:
+                by_place.setdefault(cause.keys, []).append(cause)
+        for keys, causes in by_place.items():
+            for sentence in grouped((cause.tree, cause.sentence) for cause in causes):
+                yield self._spec.error(sentence, *keys)
+        if partial or self.unplanned:
+            return
+        for section, entries in self._spec.sections.items():
+            for index, entry in enumerate(entries):
+                if entry.name not in self._used_entries:
+                    yield self._spec.error(f'nothing uses {entry.name}', section, index)
+
+    def raise_row_faults(self, *, partial: bool) -> None:
+        """Raise an error if rows do not suit their consumers, or no tree uses them.
+
+        :param partial: whether only some of the trees that the specification selects are planned
+        """
+        self._row_faults.errors += self._matcher.find_unused_rows(
+            self._snapshot,
+            partial=partial,
+            left_out=[tree.root_provider_uuid for tree in self.unplanned],
+        )
+        self._row_faults.raise_any()
 
     def raise_for_unplanned_trees(self) -> None:
-        """Raise an error if the plan leaves out a tree.
+        """Raise an error if some tree cannot be planned.
 
         :raises Infeasible: if there is no plan for a tree
         :raises Undetermined: if it is not known whether there is one
@@ -240,34 +292,23 @@ class _Planner:
         if causes:
             raise Undetermined(causes)
 
-    def raise_faults(self, *, partial: bool) -> None:
-        """Raise an error if the specification or the rows have faults that the trees have shown.
+    def list_undecided(self, allow_inferred: bool) -> list[UndecidedRow]:
+        """Return the rows of the changes for which the operator has to choose a target.
 
-        :param partial: whether only some of the trees that the specification selects are planned
+        :param allow_inferred: whether the planner may choose targets, but for unexplained rows
         """
-        by_place: dict[Keys, list[Cause]] = {}
-        for cause in self._causes:
-            if cause.keys is not None:
-                by_place.setdefault(cause.keys, []).append(cause)
-        self.faults.errors += [
-            self.spec.error(sentence, *keys)
-            for keys, causes in by_place.items()
-            for sentence in grouped((cause.tree, cause.sentence) for cause in causes)
-        ]
-        if not partial and not self.left:
-            self.faults.errors += [
-                self.spec.error(f'nothing uses {entry.name}', section, index)
-                for section, entries in self.spec.sections.items()
-                for index, entry in enumerate(entries)
-                if entry.name not in self._entries
-            ]
-        self.faults.raise_any()
-        # Correct rows may be unused if the specification has faults.
-        left_out = [tree.root_provider_uuid for tree in self.left]
-        self._row_faults.errors += self._assignments.find_unused_rows(
-            self.snapshot, partial=partial, left_out=left_out
-        )
-        self._row_faults.raise_any()
+        planned = {name for change in self.changes for name in change.roots.values()}
+        unexplained = self._matcher.unexplained.values()
+        rows = [row for row in unexplained if row.tree in planned]
+        if not allow_inferred:
+            known = {_identify(row) for row in rows}
+            rows += (row for row in self._undecided if _identify(row) not in known)
+        return rows
+
+
+def _identify(row: UndecidedRow) -> tuple[str, str, str]:
+    """Return the consumer, the class and the source of a row."""
+    return row.consumer_uuid, row.resource_class, row.from_provider
 
 
 def select_roots(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
@@ -285,15 +326,17 @@ def select_roots(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     return [root for root in snapshot.roots() if root.uuid in root_uuids]
 
 
-def _choose_roots(maker: _Planner, trees: Collection[str]) -> list[ProviderState]:
+def _choose_roots(
+    snapshot: Snapshot, spec: Spec, trees: Collection[str], faults: cursors.Faults
+) -> list[ProviderState]:
     """Return the roots of the trees to plan.
 
     :param trees: names or UUIDs of the only ones; none: all that the specification selects
+    :param faults: those of the specification, which are raised first if no tree is left
     """
-    snapshot, spec = maker.snapshot, maker.spec
     roots = select_roots(snapshot, spec)
     if not roots and not trees and (spec.moves or spec.additions):
-        maker.faults.raise_any()
+        faults.raise_any()
         if spec.trees is None:
             raise spec.error('selects no tree', 'moves', 0, 'from_resource_provider')
         raise spec.error('selects no tree: no root meets all conditions', 'trees')
@@ -305,7 +348,7 @@ def _choose_roots(maker: _Planner, trees: Collection[str]) -> list[ProviderState
             hint = suggestion(name, [root.name for root in snapshot.roots()])
             raise errors.NoSuchProvider(f'No resource provider is called {name}{hint}')
         if state.uuid not in uuids:
-            maker.faults.raise_any()
+            faults.raise_any()
             raise spec.error(f'does not select the tree {state.name}', 'trees')
         root_uuids.add(state.uuid)
     return [root for root in roots if not trees or root.uuid in root_uuids]

@@ -29,7 +29,7 @@ def replan_tree(live: Snapshot, plan: Plan, change: Change) -> Change:
 
     :param live: the tree as it is now, with the sharing providers that it moves to, and all
         allocations of its consumers
-    :param tree: its change in ``plan``
+    :param change: the reviewed change of the tree, one of ``plan``
     :raises Infeasible: if an old row cannot keep its target, or nothing else fits
     :raises Undecided: if a new row has several possible targets
     :raises Undetermined: if the search took too long to know
@@ -46,7 +46,7 @@ def replan_tree(live: Snapshot, plan: Plan, change: Change) -> Change:
         if rows.unexplained:
             raise Undecided([*rows.unexplained.values()])
         assigned |= _retain_rows(live, target_state, change)
-        return _make_change(live, target_state, recipe.spec, assigned)
+        return _compose_decided_change(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:
         cause = Cause('bad-row', change.root_provider_name, reason=str(reason))
         raise Infeasible([cause]) from None
@@ -61,17 +61,17 @@ def _make_error(refusal: Refused) -> Infeasible | Undetermined:
     return Infeasible(refusal.causes, refusal.slack)
 
 
-def _make_change(
+def _compose_decided_change(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
     assigned: Mapping[AllocationKey, list[PlannedRow]],
 ) -> Change:
-    """Return the change of trees, once their rows have targets.
+    """Return the change of trees in which every row is assigned or forced.
 
     :raises Undecided: if a row that is not assigned has several possible targets
+    :raises Undetermined: if the search took too long to know
     """
-    # It maps the rows without a target that have only one, or that the search forces to one.
     assignment = assign_targets(snapshot, target_state, spec, assigned)
     if assignment.undecided:
         raise Undecided(assignment.undecided)
@@ -93,9 +93,9 @@ def _find_roots(snapshot: Snapshot, change: Change) -> list[ProviderState]:
 
 
 def _check_new_children(snapshot: Snapshot, change: Change) -> None:
-    """Refuse a change that creates a provider which is there and not empty.
+    """Refuse a change that creates a provider which exists and is not empty.
 
-    An interrupted apply leaves empty ones.
+    An interrupted apply leaves empty providers.
 
     :raises Refused: with the name of the first one
     """
@@ -146,7 +146,7 @@ def _find_allocated(snapshot: Snapshot, key: AllocationKey) -> int:
 def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
     """Yield a sentence for each effect of a new plan that the operator has not reviewed.
 
-    It may differ by allocations that came or went, and by who made a child that is still empty.
+    Allocations may have come or gone, and another client may have made a child that is still empty.
     """
     if again.roots != reviewed.roots:
         yield f'it is the plan of the tree of {again.root_provider_uuid}'
@@ -168,8 +168,8 @@ def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
 
 def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
     """Yield a sentence for each provider that only one of two plans changes."""
-    before = {change.name: change for change in reviewed.providers}
-    after = {change.name: change for change in again.providers}
+    before = {provider.name: provider for provider in reviewed.providers}
+    after = {provider.name: provider for provider in again.providers}
     for name in sorted(before.keys() ^ after.keys()):
         verb = 'would be changed too' if name in after else 'would not be changed'
         yield f'{name} {verb}'
@@ -193,15 +193,15 @@ def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
 
 
 def _list_changed_inventories(change: Change) -> dict[tuple[str, str], Inventory | None]:
-    """Return the inventories that a change writes, by provider and class; ``None``: deleted."""
+    """Return the inventories that a change writes, by provider and class; ``None``: deleted.
+
+    Of a provider that shares with the tree, the total is the amount that the tree adds.
+    """
     result: dict[tuple[str, str], Inventory | None] = {}
     for provider in change.providers:
-        before, after = (
-            provider.content_before.inventories,
-            provider.content_after.inventories,
-        )
+        before = provider.content_before.inventories
         for name in provider.changed_classes:
-            inventory = after.get(name)
+            inventory = provider.content_after.inventories.get(name)
             if provider.root_provider_uuid not in change.roots and inventory and name in before:
                 inventory = replace(inventory, total=inventory.total - before[name].total)
             result[provider.name, name] = inventory

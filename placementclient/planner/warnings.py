@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Warnings for an operator before a tree is reshaped."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -48,11 +48,19 @@ SENTENCES = {
 
 
 def _make_notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
-    """Return a warning, with its facts for programs, and more for its sentence."""
+    """Return a warning.
+
+    :param facts: for programs, and for the sentence
+    :param more: for the sentence alone
+    """
     return Notice(kind, SENTENCES[kind].format(**facts, **more), facts)
 
 
 def _warn_of_consumers(kind: str, consumers: Sequence[str]) -> Iterator[Notice]:
+    """Yield one warning about all consumers, if there are any.
+
+    :param consumers: their UUIDs
+    """
     number = len(consumers)
     verb = 'has' if number == 1 else 'have'
     if consumers:
@@ -81,6 +89,7 @@ def find_warnings(
 
 
 def _sum_moved(target_state: TargetState) -> Counter[InventoryKey]:
+    """Return the amount that moves off each inventory."""
     moved = Counter[InventoryKey]()
     for flow in target_state.flows:
         moved[flow.origin] += flow.amount
@@ -88,6 +97,9 @@ def _sum_moved(target_state: TargetState) -> Counter[InventoryKey]:
 
 
 def _warn_of_totals(target_state: TargetState) -> Iterator[Notice]:
+    """Warn of inventory that stays on a source, and of totals of targets that the moves do not sum
+    up to.
+    """
     for (source_uuid, name), moved in _sum_moved(target_state).items():
         source = target_state.providers[source_uuid]
         facts = {'provider': source.name, 'resource_class': name, 'moved': moved}
@@ -130,6 +142,7 @@ def _warn_of_lost_capacity(target_state: TargetState) -> Iterator[Notice]:
 
 
 def _warn_of_overcommitment(target_state: TargetState) -> Iterator[Notice]:
+    """Warn of sources with more usage than capacity: a rollback cannot bring all of it back."""
     for source_uuid, name in target_state.targets:
         before = target_state.providers[source_uuid].before
         if before is not None and before.free(name) < 0:
@@ -142,17 +155,19 @@ def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
 
     Placement judges all that a consumer holds whenever it is written.
     """
-    refusing: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
+    #: by provider and class: the limits against which amounts are, and the consumers
+    refusing = defaultdict[tuple[str, str], set[str]](set)
+    refused = defaultdict[tuple[str, str], set[str]](set)
     for consumer in change.consumers:
         for uuid, resources in consumer.before.allocations.items():
             if (state := change.before.providers.get(uuid)) is None:
                 continue
             for name, amount in resources.items():
                 if limits := state.inventories[name].units.list_refusing(amount):
-                    fields, consumers = refusing.setdefault((state.name, name), (set(), set()))
-                    fields.update(limits)
-                    consumers.add(consumer.uuid)
-    for (provider, name), (fields, consumers) in refusing.items():
+                    refusing[state.name, name].update(limits)
+                    refused[state.name, name].add(consumer.uuid)
+    for (provider, name), fields in refusing.items():
+        consumers = refused[provider, name]
         facts: dict[str, object] = {'provider': provider, 'resource_class': name}
         facts |= {'limits': sorted(fields), 'consumers': sorted(consumers)}
         number = counted(len(consumers), 'consumer')
@@ -160,6 +175,7 @@ def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
 
 
 def _warn_of_several_trees(snapshot: Snapshot, change: Change) -> Iterator[Notice]:
+    """Warn of consumers with allocations in trees that do not change."""
     several = [
         consumer.uuid
         for consumer in change.consumers
@@ -194,6 +210,7 @@ def _warn_of_migrations(
 
 
 def _warn_of_missing_owner(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
+    """Warn of children that Nova's scheduler skips, as the trait of the root is missing there."""
     targets = {flow.destination.provider_uuid for flow in target_state.flows}
     unowned = [
         provider.name
@@ -223,6 +240,7 @@ def _warn_of_foreign_names(target_state: TargetState, root: ProviderState) -> It
 
 
 def _warn_of_siblings(snapshot: Snapshot, target_state: TargetState) -> Iterator[Notice]:
+    """Warn of so many siblings with one class that allocation candidates multiply."""
     families: dict[str, set[str]] = {}
     for flow in target_state.flows:
         parent = target_state.providers[flow.destination.provider_uuid].parent_provider_uuid

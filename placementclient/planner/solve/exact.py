@@ -31,7 +31,7 @@ EFFORT = 0.3
 
 
 class OutOfBudget(Exception):
-    """The search ended without a result."""
+    """The time is over, and it is not known whether there is a solution."""
 
 
 class _Share(NamedTuple):
@@ -91,10 +91,12 @@ def find_core(problem: NumberedProblem, budget: cpsat.Budget) -> tuple[NumberedP
 
 
 class _Model:
-    """The problem in the solver's terms."""
+    """A problem in the solver's terms.
 
-    # Equal items that stay whole are counted, so that symmetry costs nothing; each divisible item
-    # has its own variables.
+    Equal items that stay whole are counted, so that symmetry costs nothing: "3 of the 5 items take
+    option 0". Each item that may be divided has its own variables: "2 of its 4 units take option
+    1".
+    """
 
     def __init__(
         self, problem: NumberedProblem, budget: cpsat.Budget, undivided: bool = False
@@ -164,6 +166,11 @@ class _Model:
         return solution
 
     def _list_unexplored(self, decision: Decision) -> list[IntVar]:
+        """Return variables of which one is true in each solution with something new.
+
+        New is an option that is not known to be possible, and another division of an item that
+        all solutions so far divide alike.
+        """
         unexplored: list[IntVar] = []
         for index, group in enumerate(self._problem.groups):
             unknown = set(range(len(group.item.options))) - decision.possible[index]
@@ -190,6 +197,7 @@ class _Model:
         return literal
 
     def _add_counts(self, group: ItemGroup) -> list[IntVar]:
+        """Add and return the number of items of a group that take each option whole."""
         counts = [self._model.new_int_var(0, group.count, '') for _ in group.item.options]
         self._model.add(sum(counts) == group.count)
         for variable, demands in zip(counts, group.item.options, strict=True):
@@ -200,8 +208,9 @@ class _Model:
         return counts
 
     def _add_shares(self, group: ItemGroup) -> list[_Share]:
+        """Add and return the shares of one divisible item of a group in its options."""
         shares = []
-        for (demand,) in group.item.options:
+        for (demand,) in group.item.options:  # one demand for each option: see Item
             amount = self._model.new_int_var(0, demand.amount, '')
             used = self._model.new_bool_var('')
             self._model.add(amount >= 1).only_enforce_if(used)
@@ -218,7 +227,11 @@ class _Model:
         return shares
 
     def _require_units(self, where: int, amount: LinearExpr, judged: Sequence[LiteralT]) -> None:
-        """Under all of these conditions, require an amount that the bin allows."""
+        """Require an amount that the units of a bin allow, if all conditions hold.
+
+        :param where: the number of the bin
+        :param judged: the conditions
+        """
         least, largest, step = self._problem.bins[where].units
         steps = self._model.new_int_var(0, largest // step, '')
         self._model.add(amount == step * steps).only_enforce_if(*judged)
@@ -226,6 +239,7 @@ class _Model:
         self._model.add(amount <= largest).only_enforce_if(*judged)
 
     def _add_hints(self, placements: Sequence[Sequence[ItemPlacement]]) -> None:
+        """Let the solver begin with a solution."""
         for counts, parts, placed in zip(self._counts, self._parts, placements, strict=True):
             for option, variable in enumerate(counts):
                 self._model.add_hint(variable, sum(item[0].option == option for item in placed))
@@ -243,6 +257,7 @@ class _Model:
         return self._read_solution(solved.solver) if solved.is_feasible else None
 
     def _read_solution(self, solver: CpSolver) -> list[list[ItemPlacement]]:
+        """Return the placements of each group in the solver's solution."""
         result: list[list[ItemPlacement]] = []
         for group, counts, parts in zip(
             self._problem.groups, self._counts, self._parts, strict=True

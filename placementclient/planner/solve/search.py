@@ -239,15 +239,13 @@ class _Search:
         """
         for group, indexes in enumerate(members):
             forced = decision.fixed[group] and decision.proved
-            possible = sorted(decision.possible[group])
+            numbered = tuple(sorted(decision.possible[group]))
             for index, placement in zip(indexes, decision.placements[group], strict=True):
-                options = self._options[index]
-                self._decisions[index] = ItemDecision(
-                    tuple(Part(options[option], amount) for option, amount in placement),
-                    tuple(options[option] for option in possible),
-                    forced,
-                    decision.proved,
-                )
+                options, possible = self._options[index], numbered
+                if len(options) < len(self._items[index].options):  # else the numbers are the same
+                    placement = tuple(Part(options[option], amount) for option, amount in placement)
+                    possible = tuple(options[option] for option in numbered)
+                self._decisions[index] = ItemDecision(placement, possible, forced, decision.proved)
 
 
 def _renumber_bins(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand, ...]:
