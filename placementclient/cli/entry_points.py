@@ -16,8 +16,6 @@ from placementclient import DISTRIBUTION
 if TYPE_CHECKING:
     from cliff.command import Command
 
-    from placementclient.cli.factories import CommandFactory
-
 #: The commands, for OpenStackClient too, and those that only the program has.
 COMMANDS = 'openstack.placement.v1'
 PROGRAM = 'placementclient.program'
@@ -31,5 +29,5 @@ def find_entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
 
 def load_command(point: metadata.EntryPoint) -> type[Command]:
     """Return the class of the command whose factory an entry point names."""
-    factory: CommandFactory = point.load()
-    return factory.load()
+    command: type[Command] = point.load().load()
+    return command

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The factories of the commands, which the entry points name.
 
-OpenStackClient loads the entry points of all commands of all plugins at each start. A factory costs
-next to nothing; the module of a command loads when its factory makes one.
+OpenStackClient loads the entry points of all commands of all plugins at each start, and its help
+makes all commands to list their summaries. A factory costs next to nothing; the module of a command
+loads when more is asked of it than its summary.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,8 +36,13 @@ class CommandFactory:
 
     def __call__(
         self, app: App, app_args: argparse.Namespace | None, cmd_name: str | None = None
-    ) -> Command:
-        """Return the command of an application."""
+    ) -> Command | ListedCommand:
+        """Return the command of an application.
+
+        :param app_args: the options of the application; None where it lists its commands
+        """
+        if app and app_args is None:  # cliff's directive for Sphinx has no application
+            return ListedCommand(self, app)
         return self.load()(app, app_args, cmd_name)
 
     def load(self) -> type[Command]:
@@ -42,6 +50,43 @@ class CommandFactory:
         module, _, name = self._path.rpartition('.')
         command: type[Command] = getattr(importlib.import_module(module), name)
         return command
+
+    def find_summary(self) -> str:
+        """Return the first line of the command's help."""
+        return _read_summaries()[self._path]
+
+
+class ListedCommand:
+    """A command that has its summary, and loads its module for everything else."""
+
+    deprecated = False
+
+    def __init__(self, factory: CommandFactory, app: App) -> None:
+        self._factory, self._app = factory, app
+
+    def get_description(self) -> str:
+        """Return the first line of the help."""
+        return self._factory.find_summary()
+
+    def __getattr__(self, name: str) -> object:
+        """Return an attribute of the command."""
+        return getattr(self._command, name)
+
+    @functools.cached_property
+    def _command(self) -> Command:
+        return self._factory.load()(self._app, None)
+
+
+@functools.cache
+def _read_summaries() -> Mapping[str, str]:
+    """Return the summary of each command, by the path of its class."""
+    from placementclient.cli import command_help, entry_points
+
+    summaries = command_help.read_summaries()
+    return {
+        f'placementclient.{point.attr}': summaries[point.name.replace('_', ' ')]
+        for point in entry_points.find_entry_points(entry_points.COMMANDS)
+    }
 
 
 #: The factory of ``commands.providers.trait.ListTrait`` makes that command.
