@@ -10,6 +10,8 @@ from placementclient.basis.printable import cut_text
 
 #: How many characters of a reason are shown.
 _LONGEST = 600
+#: What comes before the keys that a file may have, in a fault about an unknown one.
+KNOWN_KEYS = ', known are '
 
 
 class ExitStatus(enum.IntEnum):

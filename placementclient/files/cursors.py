@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import yaml
 
 from placementclient.basis import errors
+from placementclient.basis.errors import KNOWN_KEYS
 from placementclient.basis.wording import find_closest, format_suggestion
+from placementclient.files.decoding import describe_content
 from placementclient.files.json_reader import (
     LONG_NUMBER,
     LONGEST_NUMBER,
@@ -36,6 +38,8 @@ _SYMBOL, _LONGEST_SYMBOL = re.compile('[A-Z0-9_]+'), 255
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 #: The beginning of a number of another base than ten.
 _OTHER_BASE = re.compile('[-+]?(0[0-9_box]|[0-9_]+:)')
+#: The name of a whole document, or of an item of a list that is one.
+_OUTERMOST = re.compile(r'(\[\d+\])?')
 _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
 
@@ -177,9 +181,12 @@ class Cursor:
         """Return the values of a mapping with fixed keys, each read by the reader of its key."""
         faults, result, inside = Faults(), {}, self.mapping()
         missing = [key for key in needed if key not in inside]
-        for key in [key for key in inside if key not in readers]:
+        unknown = [key for key in inside if key not in readers]
+        if len(unknown) == len(inside) and _OUTERMOST.fullmatch(self.name):
+            self._refuse_other_kind(unknown)
+        for key in unknown:
             near = find_closest([key], readers)
-            hint = f'. {format_suggestion(near)}' if near else ', known are ' + ', '.join(readers)
+            hint = f'. {format_suggestion(near)}' if near else KNOWN_KEYS + ', '.join(readers)
             faults.errors.append(inside.pop(key).error(f'unknown key{hint}'))
             missing = [name for name in missing if name not in near]
         if missing:
@@ -191,10 +198,17 @@ class Cursor:
         faults.raise_any()
         return result
 
+    def _refuse_other_kind(self, unknown: Iterable[str]) -> None:
+        """Raise an error if the keys of a document are those of another kind of file."""
+        for key in unknown:
+            if other := describe_content(f'{{"{key}":'.encode()):
+                raise errors.BadFile(self.path, f'not the right file, but {other}')
+
     def mapping(self) -> dict[str, Cursor]:
         """Return the values of a mapping whose keys are any strings."""
         if not isinstance(self.value, Mapping):
-            raise self.error('has to be a mapping')
+            text = 'plain text, and ' if isinstance(self.value, str) else ''
+            raise self.error(f'{text}has to be a mapping')
         prefix = f'{self.name}.' if self.name else ''
         inside = {}
         for key, value in self.value.items():

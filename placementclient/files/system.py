@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import secrets
+import shlex
 import stat
 import zlib
 from collections.abc import Iterator
@@ -89,6 +90,24 @@ def find_lock_holder(descriptor: int) -> str:
 
 def is_writable_by_others(folder: str) -> bool:
     return bool(os.stat(folder or '.').st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def check_output_path(path: str) -> None:
+    """Raise :class:`errors.BadFile` if no file can be written at a path."""
+    with explain_errors(path):
+        target = os.path.realpath(path)
+        folder = os.path.dirname(target)
+        if os.path.isdir(target):
+            raise errors.BadFile(path, 'is a folder: add the name of a file')
+        if not os.path.exists(folder):
+            typed = shlex.quote(os.path.dirname(path))
+            raise errors.BadFile(path, f'the folder does not exist: mkdir -p {typed}')
+        if not os.path.isdir(folder):
+            raise errors.BadFile(path, f'{os.path.dirname(path)} is no folder')
+        is_device = os.path.exists(target) and not os.path.isfile(target)
+        if not os.access(target if is_device else folder, os.W_OK):
+            reason = os.strerror(errno.EACCES)
+            raise errors.BadFile(path, f'{reason}: give a file in a folder of yours')
 
 
 @contextlib.contextmanager

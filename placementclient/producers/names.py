@@ -20,8 +20,8 @@ _WORD = re.compile(r'\b[A-Za-z]\w{2,}')
 _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
 
-#: A name to create that lacks the prefix, in a sentence of the service.
-_UNPREFIXED = re.compile(r"'([A-Za-z0-9_]+)' does not match '\^CUSTOM_")
+#: The refusal of a name to create, of a class with the name, of a trait without.
+_INVALID_NAME = re.compile(r"('(.+)' does not match '\^CUSTOM_|^The trait is invalid)")
 _IN_INVENTORY = 'inventory for resource provider .*No such resource class'
 #: Sentences of the service that end with unknown names, what lists the names, and the command that
 #: creates one.
@@ -34,12 +34,13 @@ _UNKNOWN_NAMES: tuple[tuple[str, Callable[[Client], Iterable[str]], str], ...] =
 )
 
 
-def suggest_name(client: Client, refusal: PlacementError) -> str:
+def suggest_name(client: Client, refusal: PlacementError, typed: str = '') -> str:
     """Return the name that the operator probably meant, or how to create it; empty: no suggestion.
 
     It sends one request if the service does not know a name.
 
     :param refusal: the error that the suggestion follows
+    :param typed: the name that the operator has typed, if the command has one
     """
     try:
         if isinstance(refusal, NoSuchProvider) and refusal.name:
@@ -47,9 +48,8 @@ def suggest_name(client: Client, refusal: PlacementError) -> str:
             beginning = wording.suggest_uuids(refusal.name, providers)
             return beginning or wording.suggestion(refusal.name, set(providers.values()))
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
-            if custom := _UNPREFIXED.search(refusal.sentence):
-                name = custom[1].upper().removeprefix('CUSTOM_')
-                return f'. Did you mean "CUSTOM_{name}"?'
+            if invalid := _INVALID_NAME.search(refusal.sentence):
+                return describe_custom_name(invalid[2] or typed)
             for beginning, listed, command in _UNKNOWN_NAMES:
                 match = re.search(beginning, refusal.sentence)
                 names = match and (
@@ -63,6 +63,13 @@ def suggest_name(client: Client, refusal: PlacementError) -> str:
     except PlacementError:
         pass
     return ''
+
+
+def describe_custom_name(name: str) -> str:
+    """Return the rule for names that operators make, and the likely meaning of one against it."""
+    near = re.sub('[^A-Z0-9_]', '_', name.upper()).removeprefix('CUSTOM_')
+    rule = '. A name is CUSTOM_ and then A to Z, 0 to 9, _'
+    return f'{rule}. Did you mean "CUSTOM_{near}"?' if near else rule
 
 
 def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> str:

@@ -77,7 +77,9 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
 
 
 def describe_exceeding(lines: Sequence[TotalsLine], percentage: float) -> str:
-    """Return the sentence that names the lines of which more than a percentage is used."""
+    """Return the sentence that names the lines of which more than a percentage is used, if any."""
+    if not lines:
+        return f'Nowhere is more than {percentage:g} percent used'
     names = (' '.join(dict.fromkeys((line.name, line.resource_class))) for line in lines)
     return f'More than {percentage:g} percent is used: {listed([*dict.fromkeys(names)], 5)}'
 

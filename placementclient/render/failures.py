@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
+from placementclient.basis.errors import KNOWN_KEYS
 from placementclient.basis.wording import counted, format_next_steps, grouped
 
 if TYPE_CHECKING:
@@ -45,13 +46,22 @@ def format_failure(failure: errors.PlacementError) -> Iterator[str]:
     elif isinstance(failure, Undecided):
         yield from _format_undecided(failure)
     elif isinstance(failure, errors.BadFile):
-        yield from map(str, failure.faults[:MOST])
+        yield from _list_faults(failure.faults[:MOST])
         if len(failure.faults) > MOST:
             yield f'… and {len(failure.faults) - MOST} more'
     else:
         yield str(failure)
     if failure.next_steps:
         yield format_next_steps(failure.next_steps)
+
+
+def _list_faults(faults: Iterable[errors.BadFile]) -> Iterator[str]:
+    """Yield the faults of files, each once; the keys that a file may have are named once."""
+    named = set[str]()
+    for text in dict.fromkeys(map(str, faults)):
+        fault, _, keys = text.partition(KNOWN_KEYS)
+        yield fault if keys in named else text
+        named.add(keys or text)
 
 
 def _format_undecided(failure: Undecided) -> Iterator[str]:

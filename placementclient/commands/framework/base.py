@@ -20,9 +20,13 @@ from placementclient.basis.printable import (
     format_cell,
     take_number,
 )
+from placementclient.basis.wording import suggestion
 from placementclient.cli.help_formatter import OUTPUT
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
+)
+from placementclient.commands.framework.placement_command import (
+    normalize_column,
 )
 
 if TYPE_CHECKING:
@@ -123,6 +127,7 @@ class Lister(PlacementCommand, command.Lister):
             if self.empty_message:
                 self.log.warning(self.empty_message)
             return 0
+        self._check_sort_columns(names)
         if self.args.wide:
             from placementclient.commands.framework.table_width import UNLIMITED
 
@@ -131,6 +136,13 @@ class Lister(PlacementCommand, command.Lister):
         with self.report_print_errors():
             status: int = super().produce_output(parsed_args, names, listed)
         return status
+
+    def _check_sort_columns(self, names: Sequence[str]) -> None:
+        """Name a column of ``--sort-column`` that the table does not have: cliff ignores it."""
+        for column in self.args.sort_columns:
+            if normalize_column(column) not in map(normalize_column, names):
+                near = suggestion(column, names) or f'. The columns are {", ".join(names)}'
+                self.log_hint(f'Not sorted: there is no column {column}{near}')
 
     def add_modified_date(self, output: Output, read: Read[T]) -> Output:
         """Return a table with the column ``last_modified`` added if ``--long`` is given.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PLAN = Option(
     '--plan <file>',
     help='Write the changes to this plan file, for "resource provider reshape", and make none',
+    is_output=True,
 )
 PLAN_FILE = Option('plan', help='The file of the plan')
 NOTHING = 'Nothing to change: the plan has no trees'

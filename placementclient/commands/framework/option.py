@@ -44,6 +44,7 @@ class Option:
         a warning, and the help does not have it
     :param is_checked_later: whether the command itself refuses a missing positional argument,
         not argparse
+    :param is_output: whether the value is the path of a file to write
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Option:
         required_since: str | None = None,
         replacement: str | None = None,
         is_checked_later: bool = False,
+        is_output: bool = False,
         **settings: Unpack[ArgumentSettings],
     ) -> None:
         last, _, metavar = flags[-1].partition(' ')
@@ -74,6 +76,7 @@ class Option:
         self.since, self.until = Microversion.parse(since), Microversion.parse(until)
         self.required_since = Microversion.parse(required_since) if required_since else None
         self.replacement, self._is_checked_later = replacement, is_checked_later
+        self.is_output = is_output
         #: The heading of the help under which it stands, if it does not stand with the others.
         self.heading: str | None = None
         facts = ', '.join(self._list_facts())
@@ -187,7 +190,9 @@ def _parse_workers(text: str) -> int:
 
 
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
-OUTPUT = Option('-o', '--output <file>', default='-', help='File to write; default: stdout')
+OUTPUT = Option(
+    '-o', '--output <file>', default='-', help='File to write; default: stdout', is_output=True
+)
 DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')
 PRESENCE = (

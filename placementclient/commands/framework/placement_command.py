@@ -182,7 +182,11 @@ class PlacementCommand(command.Command):
         """
 
     def check_options(self) -> None:
-        """Refuse options that the microversion does not have, before the first request."""
+        """Refuse unusable paths, and options of other microversions, before the first request."""
+        for path in self._list_output_paths():
+            from placementclient.files import system
+
+            system.check_output_path(path)
         if not self.auth_required:
             return
         self.client.require('', self.find_first_version())
@@ -201,6 +205,13 @@ class PlacementCommand(command.Command):
         if is_chosen:
             version = self.client.assumed_microversion
             self.warn(list_ignored_options(self.options, self.args, version))
+
+    def _list_output_paths(self) -> Iterator[str]:
+        """Yield the paths of the files that the options let the command write."""
+        for option in self.options:
+            path = option.is_output and getattr(self.args, option.dest)
+            if path and path != '-':
+                yield path
 
     def _check_option_values(self) -> None:
         """Exit for wrong usage if an option lacks its value.
@@ -224,8 +235,8 @@ class PlacementCommand(command.Command):
         """Refuse a column of ``-c`` that the table does not have."""
         # Commands of endpoints only warn if other columns exist, as those of osc-placement do:
         # their columns depend on the microversion.
-        normalized = set(map(_normalize_column, names))
-        unknown = [name for name in self.args.columns if _normalize_column(name) not in normalized]
+        normalized = set(map(normalize_column, names))
+        unknown = [name for name in self.args.columns if normalize_column(name) not in normalized]
         if not unknown:
             return
         message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
@@ -331,7 +342,8 @@ class PlacementCommand(command.Command):
         # One mistake may fail for many providers: the existing names are printed once.
         key = failure.name if isinstance(failure, NoSuchProvider) else failure.sentence
         if key not in self._suggestions:
-            self._suggestions[key] = names.suggest_name(self.client_if_used, failure)
+            typed = vars(self.args).get('name') or ''
+            self._suggestions[key] = names.suggest_name(self.client_if_used, failure, typed)
         return self._suggestions[key]
 
     def log_interruption(self) -> None:
@@ -398,6 +410,6 @@ def _discard_output(stdout: TextIO) -> None:
         os.close(null)
 
 
-def _normalize_column(column: str) -> str:
+def normalize_column(column: str) -> str:
     """Return the name of a column as cliff compares it with those of -c."""
     return column.lower().strip().replace(' ', '_')

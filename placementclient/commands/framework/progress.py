@@ -102,8 +102,9 @@ class _ProgressBar:
         """Draw the bar in place of the last one."""
         self._drawn = time.monotonic()
         bar = f'{_STYLE.draw_bar(self._done, self._total)} ' if self._total else ''
-        count = f'{self._done}/{self._total}' if self._total else str(self._done or 'starting')
-        text = f'{count}  {self._drawn - self._began:.0f} s  {tally(self._states) or self._last}'
+        count = f'{self._done} of {self._total} done' if self._total else f'{self._done} done'
+        last = tally(self._states) or self._last
+        text = f'{count}, {self._drawn - self._began:.0f} s{last and f": {last}"}'
         # A line that is too long is cut, not wrapped: its second line would stay.
         self._stream.write(f'{_ERASE}\x1b[?7l{bar}{escape_text(text)}\x1b[?7h')
         self._stream.flush()

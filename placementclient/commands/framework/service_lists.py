@@ -21,6 +21,7 @@ from placementclient.model.catalog import (
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.commands.framework.base import PlacementCommand
+    from placementclient.model.listed import ListRecord
     from placementclient.model.network import NetworkAgent, Port
     from placementclient.model.servers import Flavor, HostAggregate, Server, ServerMigration
     from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor
@@ -58,12 +59,14 @@ class ListSource(NamedTuple, Generic[T]):
     :param ask: requests the list from the service
     :param parse: returns the records of an answer; its second argument is the path for errors
     :param join: joins the records of several files; None if only one may be given
+    :param record: the kind of the records if each cloud has some: an empty file gets a warning
     """
 
     service: str
     ask: Callable[[Client], list[object]]
     parse: Callable[[object, str], T]
     join: Callable[[list[T]], T] | None = None
+    record: type[ListRecord] | None = None
 
     def read(self, command: PlacementCommand, *places: str, client: Client | None = None) -> T:
         """Return the records of the service, or of files.
@@ -84,7 +87,13 @@ class ListSource(NamedTuple, Generic[T]):
 
         if place == self.service:
             return self.parse(self.ask(client or command.client), SOURCES[place])
-        return self.parse(disk.read_document(place), place)
+        records = self.parse(disk.read_document(place), place)
+        if self.record and not records:
+            key, source = self.record.key, self.record.source
+            command.log.warning(
+                f'{place}: the list of {key} is empty. "{source}" makes a whole one'
+            )
+        return records
 
 
 class ListSources(NamedTuple):
@@ -116,18 +125,21 @@ class ListSources(NamedTuple):
 
 def get_sources() -> ListSources:
     """Return the sources of all lists."""
-    from placementclient.model.servers import join_servers
+    from placementclient.model.servers import Flavor, Server, join_servers
+    from placementclient.model.services import Hypervisor
     from placementclient.nova import host_records, records, service
 
     return ListSources(
-        servers=ListSource(NOVA, service.servers, records.decode_servers, join_servers),
+        servers=ListSource(NOVA, service.servers, records.decode_servers, join_servers, Server),
         servers_with_zones=ListSource(
-            NOVA, service.servers_with_zones, records.decode_servers, join_servers
+            NOVA, service.servers_with_zones, records.decode_servers, join_servers, Server
         ),
         migrations=ListSource(NOVA, service.migrations, records.decode_migrations),
         services=ListSource(NOVA, service.compute_services, host_records.decode_compute_services),
-        hypervisors=ListSource(NOVA, service.hypervisors, host_records.decode_hypervisors),
-        flavors=ListSource(NOVA, service.flavors, records.decode_flavors),
+        hypervisors=ListSource(
+            NOVA, service.hypervisors, host_records.decode_hypervisors, record=Hypervisor
+        ),
+        flavors=ListSource(NOVA, service.flavors, records.decode_flavors, record=Flavor),
         aggregates=ListSource(NOVA, service.aggregates, records.decode_aggregates),
         limits=ListSource(
             KEYSTONE, service.registered_limits, host_records.decode_registered_limits

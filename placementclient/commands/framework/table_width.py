@@ -82,7 +82,7 @@ class _Column:
     @property
     def is_empty(self) -> bool:
         """Return whether the table has rows and none of them has a value here."""
-        return bool(self.cells) and all(cell in ('', None) for cell in self.cells)
+        return bool(self.cells) and all(cell is None or not str(cell) for cell in self.cells)
 
     def is_within(self, other: _Column) -> bool:
         """Return whether each cell is a word of the same row's cell in another column.

@@ -121,9 +121,9 @@ class ShowCapacity(base.Lister):
         lines = totals.GROUPED[by](after)
         if (limit := self.args.fail_above) is not None:
             exceeding = [line for line in lines if line.is_used_above(limit)]
+            self.ending = tables.describe_exceeding(exceeding, limit)
             if exceeding:
                 self.exit_status = errors.ExitStatus.DIFFERS
-                self.ending = tables.describe_exceeding(exceeding, limit)
         if self.args.diff:
             self.empty_message = 'No amount changes'
             return tables.compare_totals(totals.GROUPED[by](before), lines, by)

@@ -79,7 +79,9 @@ class WriteAssignments(base.Lister):
             dest='classes',
             help="Class of mediated devices, or of one type, as Nova's mdev_class; default: VGPU",
         ),
-        Option('-o', '--output <file>', required=True, help='The file of assignments'),
+        Option(
+            '-o', '--output <file>', required=True, help='The file of assignments', is_output=True
+        ),
     )
 
     def execute(self) -> base.Output:
@@ -166,7 +168,7 @@ class WriteDeviceAdditions(base.Lister):
             help='A nova.conf, or the JSON objects of its device_spec; of one host or all others',
         ),
         Option('--snapshot <file>', help='Leave out instances without allocations in this file'),
-        Option('-o', '--output <file>', required=True, help='The specification'),
+        Option('-o', '--output <file>', required=True, help='The specification', is_output=True),
     )
 
     def execute(self) -> base.Output:

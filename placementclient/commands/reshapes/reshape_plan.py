@@ -113,9 +113,13 @@ class PlanReshape(base.ShowOne):
             default=60,
             help='Time limit of the search for the assignments of a tree',
         ),
-        Option('--write-assignments <file>', help='Write the undecided rows as CSV, to fill in'),
+        Option(
+            '--write-assignments <file>',
+            help='Write the undecided rows as CSV, to fill in',
+            is_output=True,
+        ),
         Flag('--fail-on-warnings', help='Write no plan, and exit with 1, if there is a warning'),
-        Option('-o', '--output <plan>', required=True, help='The file of the plan'),
+        Option('-o', '--output <plan>', required=True, help='The file of the plan', is_output=True),
         option.OVERWRITE,
     )
 

@@ -299,3 +299,95 @@ def test_a_part_of_a_consumer_that_is_deleted_is_no_consumer(placement, service)
     service.answer(Exchange(f'DELETE /allocations/{CONSUMER[:8]}', refusal))
     result = placement(f'resource provider allocation delete {CONSUMER[:8]}')
     assert f'{CONSUMER[:8]} is not a whole UUID, and consumers have no names' in result.stderr
+
+
+def test_a_trait_against_the_rule_is_answered_with_the_rule_and_a_name(placement, service):
+    sentence = 'The trait is invalid. A valid trait must be no longer than 255 characters'
+    service.answer(Exchange('PUT /traits/gold-a', fault(400, sentence)))
+    refused = placement('trait create gold-a', version='1.39')
+    rule = 'A name is CUSTOM_ and then A to Z, 0 to 9, _. Did you mean "CUSTOM_GOLD_A"?'
+    assert rule in refused.stderr
+
+
+#: Commands that write a file; {path} stands for its path.
+WRITING = (
+    'resource provider tree export -o {path}',
+    'resource provider tree graph -o {path}',
+    'resource provider snapshot save {path}',
+    'resource provider drain plan compute1 -o {path}',
+    'resource provider report -o {path}',
+    'resource capacity export -o {path}',
+    'resource provider reshape plan --spec spec.yaml -o {path}',
+    'resource provider reshape plan --spec spec.yaml -o plan --write-assignments {path}',
+    'resource provider reshape assignments --host-facts facts -o {path}',
+    'resource provider reshape devices --devices pci --device-spec nova.conf -o {path}',
+    'resource provider purge compute1 --plan {path}',
+)
+
+
+@pytest.mark.parametrize('command', WRITING)
+def test_a_file_that_cannot_be_written_is_refused_before_any_request(
+    placement, service, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    result = placement(command.format(path='no/where.x'))
+    assert (result.status, result.stderr) == (
+        1,
+        'no/where.x: the folder does not exist: mkdir -p no\n',
+    )
+    assert service.requests == []
+
+
+def test_a_path_that_is_no_file_is_refused_with_the_reason(placement, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'folder').mkdir()
+    (tmp_path / 'file').write_text('')
+    export = 'resource provider tree export -o'
+    assert 'folder: is a folder: add the name' in placement(f'{export} folder').stderr
+    assert 'file/x: file is no folder' in placement(f'{export} file/x').stderr
+    monkeypatch.setattr('os.access', lambda path, mode: False)
+    assert 'x: Permission denied' in placement(f'{export} x').stderr
+
+
+def test_an_empty_list_of_servers_is_named_with_the_command_that_makes_it(placement, tmp_path):
+    snapshot, servers = save(tmp_path, 'cloud.json', small()), save(tmp_path, 'servers.json', [])
+    result = placement(f'resource provider audit --snapshot {snapshot} --servers {servers}')
+    sentence = f'{servers}: the list of servers is empty. "openstack server list --all-projects '
+    assert result.stderr.startswith(sentence)
+
+
+def test_an_unknown_column_to_sort_by_is_named_where_the_table_is_printed(placement, tmp_path):
+    snapshot = save(tmp_path, 'cloud.json', small())
+    result = placement(f'resource capacity show --snapshot {snapshot} --sort-column tre')
+    assert (result.status, result.stderr) == (
+        0,
+        'Not sorted: there is no column tre. Did you mean "tree"?\n',
+    )
+
+
+@pytest.mark.parametrize(
+    ('content', 'kind'),
+    [
+        ('- {from_resource_provider: a, to_resource_provider: b}\n' * 3, 'a specification'),
+        ('{"servers": []}', 'a list of servers (--servers takes it)'),
+    ],
+)
+def test_another_kind_of_file_is_named_once(placement, tmp_path, content, kind):
+    (tmp_path / 'other').write_text(content)
+    result = placement(f'resource provider tree apply {tmp_path}/other --dry-run')
+    assert result.stderr.startswith(f'{tmp_path}/other: not the right file, but {kind}')
+    assert result.stderr.count('\n') == 1
+
+
+def test_the_keys_that_a_file_may_have_are_named_once(placement, tmp_path):
+    (tmp_path / 'tree.yaml').write_text('- {name: a, add: 1, like: c}\n')
+    result = placement(f'resource provider tree apply {tmp_path}/tree.yaml --dry-run')
+    assert [line.partition(': unknown key')[2] for line in result.stderr.splitlines()] == [
+        ', known are name, uuid, inventories, traits, aggregates, children',
+        '',
+    ]
+
+
+def test_a_class_as_selector_of_a_list_is_answered_with_the_option(placement):
+    result = placement('resource provider list --with-class VCPU')
+    assert 'Did you mean "--resource"?' in result.stderr

@@ -118,6 +118,7 @@ def test_without_a_terminal_a_command_needs_yes():
 def test_suggestions_for_one_mistake_are_requested_once(client, service, caplog):
     service.answer(get('/traits', {'traits': ['CUSTOM_A40']}))
     command = ending()
+    command.args = Namespace()
     vars(command)['client'] = client
     for _ in range(3):
         command.log_failure(errors.BadRequest(400, 'No such trait CUSTOM_A41'))

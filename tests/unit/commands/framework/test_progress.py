@@ -36,14 +36,14 @@ def test_progress_counts_states_on_one_line_and_removes_it(monkeypatch):
     first, *drawn, last = app.stderr.getvalue().split(ERASE)
     assert (first, last) == ('', '')
     assert [line.replace('\x1b[?7l', '').replace('\x1b[?7h', '') for line in drawn] == [
-        'starting  0 s  ',
-        '1  0 s  host1',
-        '▕███         ▏ 1/4  0 s  host1',
+        '0 done, 0 s',
+        '1 done, 0 s: host1',
+        '▕███         ▏ 1 of 4 done, 0 s: host1',
         'host\\x1b[2J is gone\n',
-        '▕███         ▏ 1/4  0 s  host1',
-        '▕██████      ▏ 2/4  0 s  1 applied',
-        '▕█████████   ▏ 3/4  0 s  2 applied',
-        '▕████████████▏ 4/4  0 s  2 applied, 1 left alone: host4',
+        '▕███         ▏ 1 of 4 done, 0 s: host1',
+        '▕██████      ▏ 2 of 4 done, 0 s: 1 applied',
+        '▕█████████   ▏ 3 of 4 done, 0 s: 2 applied',
+        '▕████████████▏ 4 of 4 done, 0 s: 2 applied, 1 left alone: host4',
     ]
 
 

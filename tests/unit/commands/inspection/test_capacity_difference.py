@@ -99,7 +99,7 @@ def test_diff_says_that_nothing_changes(placement, tmp_path):
 @pytest.mark.parametrize(
     ('limit', 'status', 'message'),
     [
-        (40, 0, ''),
+        (40, 0, 'Nowhere is more than 40 percent used'),
         (39.9, 3, 'More than 39.9 percent is used: host1 DISK_GB, host2 DISK_GB, nfs DISK_GB, '
                   '(all) DISK_GB (exit 3)'),
         ('20%', 3, 'More than 20 percent is used: host1 VCPU, host1 DISK_GB, host2 VCPU, host2 '
