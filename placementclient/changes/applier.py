@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Applier:
-    """Applies operations: intent, request, outcome.
+    """Applies operations; for each it notes the intent, sends the request, notes the outcome.
 
     An operation is sent only if the state that it begins with was compared: by a generation, which
     goes from the read that the operations were decided on to the write, or by a read directly
@@ -47,7 +47,8 @@ class Applier:
 
     :param live: the providers, as the operations were decided on
     :param names: the operations of this run that have made custom classes and traits
-    :param report: gets each operation when it is done; and, with ``False``, one that may be done
+    :ivar done: the operations that the service has carried out, and not taken back
+    :ivar lost: the operation that may be carried out, as its answer is lost
     """
 
     def __init__(
@@ -59,9 +60,8 @@ class Applier:
         tree_uuid: str = '',
         record_of: Callable[[ops.Operation], Mapping[str, object]] = records.encode_brief,
         names: set[ops.Operation] | None = None,
-        report: Callable[[ops.Operation, bool], None] | None = None,
     ) -> None:
-        self._client, self._journal, self._report = client, journal, report
+        self._client, self._journal = client, journal
         self._tree_uuid, self._record_of = tree_uuid, record_of
         self._names = set() if names is None else names
         providers = [state.provider for state in live.providers.values()]
@@ -70,10 +70,10 @@ class Applier:
         }
         self._roots = {provider.root_uuid for provider in providers}
         self._is_joint = False
-        # How many operations of the transaction are done.
-        self._joint_done = 0
         # The providers and consumers whose generations an earlier operation has moved.
         self._outdated: set[str] = set()
+        self.done: list[ops.Operation] = []
+        self.lost: list[ops.Operation] = []
 
     def apply(self, operations: Iterable[ops.Operation]) -> None:
         """Apply operations in order.
@@ -88,11 +88,6 @@ class Applier:
             with self._recorded_in_journal(operation):
                 self._perform(operation)
 
-    @property
-    def has_transaction(self) -> bool:
-        """Return True if :meth:`in_transaction` makes one transaction of its block."""
-        return bool(self._client.transaction and self._journal and self._journal.lines)
-
     @contextlib.contextmanager
     def in_transaction(self) -> Iterator[None]:
         """Put all operations of the block into one transaction, if the service can.
@@ -101,16 +96,20 @@ class Applier:
         fails, all of them are taken back, which the journal says. Without a file nothing is synced,
         and each operation stands by itself.
         """
-        if not self.has_transaction or not self._client.transaction or not self._journal:
+        journal, transaction = self._journal, self._client.transaction
+        if transaction is None or journal is None or journal.lines is None:
             yield
             return
-        self._is_joint, self._joint_done = True, 0
+        self._is_joint, count = True, len(self.done)
         try:
-            with self._client.transaction():
+            with transaction():
                 yield
-                self._journal.sync()
-        except PlacementError:
-            self._note_outcome('taken back', undone=self._joint_done)
+                journal.sync()
+        except BaseException as failure:
+            undone = self.done[count:]
+            del self.done[count:]
+            if isinstance(failure, PlacementError):
+                self._note_outcome('taken back', undone=len(undone))
             raise
         finally:
             self._is_joint = False
@@ -125,17 +124,15 @@ class Applier:
             yield
         except (errors.NoAnswer, KeyboardInterrupt) as lost:
             # Among them a 502: it is an answer, but not the service's.
-            if self._report and getattr(lost, 'may_be_done', True):
-                self._report(operation, False)
+            if getattr(lost, 'may_be_done', True):
+                self.lost.append(operation)
             self._note_outcome(f'{UNKNOWN}: {lost or "interrupted"}')
             raise
         except PlacementError as refusal:
             self._note_outcome(f'refused: {refusal}', undone=1)
             raise
         self._note_outcome('done')
-        self._joint_done += 1
-        if self._report:
-            self._report(operation, True)
+        self.done.append(operation)
 
     def _note_outcome(self, outcome: str, *, undone: int = 0) -> None:
         """Write the outcome of the last operation to the journal, if there is one."""
@@ -254,9 +251,9 @@ class Applier:
         self._mark_outdated((*operation.before, *operation.after))
 
     def _send_reshape(self, operation: ops.Reshape) -> None:
+        """Replace inventories and allocations with one ``POST /reshaper``."""
         # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
         # type, and this one leaves every type as it is stored. An older service stores none.
-        """Replace inventories and allocations with one ``POST /reshaper``."""
         version = min(KEEPS_CONSUMER_TYPE, self._client.microversion)
         inventories = {
             change.provider_uuid: {
@@ -273,7 +270,7 @@ class Applier:
         self._mark_outdated(consumers)
 
     def _mark_outdated(self, consumers: Iterable[Consumer]) -> None:
-        """Note whose generations a request has moved; by how much is up to Placement."""
+        """Note that a request has moved the generations of consumers and of their providers."""
         for consumer in consumers:
             self._outdated.update((consumer.uuid, *consumer.allocations))
 

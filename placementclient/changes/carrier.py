@@ -292,7 +292,6 @@ class Carrier(Inspector):
         self, change: Change, live: Snapshot, operations: Sequence[ops.Operation]
     ) -> None:
         """Apply operations, in one transaction if the service has transactions."""
-        done, lost = self._done.setdefault(change.root_provider_uuid, []), list[ops.Operation]()
         applier = Applier(
             self.client,
             live,
@@ -300,28 +299,22 @@ class Carrier(Inspector):
             tree_uuid=change.root_provider_uuid,
             record_of=self.record_of,
             names=self._names,
-            report=lambda operation, is_confirmed: (done if is_confirmed else lost).append(
-                operation
-            ),
         )
-        count = len(done)
         try:
             # Not in the transaction: for an existing name, the service tries and fails.
             applier.apply(op for op in operations if isinstance(op, ops.EnsureName))
             with applier.in_transaction():
                 applier.apply(op for op in operations if not isinstance(op, ops.EnsureName))
-        except BaseException as failure:
-            if applier.has_transaction:
-                # The service has rolled them back.
-                done[count:] = [op for op in done[count:] if isinstance(op, ops.EnsureName)]
-            if isinstance(failure, errors.DuplicateName):
-                refuse_names_elsewhere(self.client, live, operations)
-            if isinstance(failure, errors.BadRequest):
-                # Others may have deleted a custom trait since.
-                self._names.clear()
+        except errors.DuplicateName:
+            refuse_names_elsewhere(self.client, live, operations)
+            raise
+        except errors.BadRequest:
+            # Others may have deleted a custom trait since.
+            self._names.clear()
             raise
         finally:
-            self._note(TreeAttempt(change, live, done[count:], lost))
+            self._done.setdefault(change.root_provider_uuid, []).extend(applier.done)
+            self._note(TreeAttempt(change, live, applier.done, applier.lost))
 
     def _apply_change(self, change: Change) -> TreeResult:
         """Apply the change of a tree, verify it, and note its end."""

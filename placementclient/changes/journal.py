@@ -224,8 +224,8 @@ class JournalFile:
 
     @contextlib.contextmanager
     def _stop_after_failure(self) -> Iterator[None]:
-        # Nothing is written after a failure: it would continue a line that is not complete.
         """Turn a failure of the disk into :class:`JournalFailed`, now and for each later write."""
+        # Nothing is written after a failure: it would continue a line that is not complete.
         if self._failure is not None:
             raise self._failure
         try:

@@ -127,8 +127,8 @@ class ReplaceProducer(StateProducer):
         return after
 
     def _check_names(self, live: Snapshot, after: Snapshot) -> None:
-        # The name of the new provider first: the names of its children follow it.
         """Check that the service can store the new names and parents of all providers."""
+        # The name of the new provider first: the names of its children follow it.
         for uuid in sorted(after.providers, key=lambda uuid: uuid != self.new_uuid):
             state = after.providers[uuid]
             before = live.providers.get(uuid)
