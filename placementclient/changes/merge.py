@@ -17,8 +17,8 @@ from placementclient.changes.obstacles import find_additions, make_obstacle, mak
 from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
-from placementclient.changes.written_values import WrittenValues, comparable_values
-from placementclient.model.consumers import Allocations, Consumer, sum_gains
+from placementclient.changes.written_values import ConsumerValues, WrittenValues, comparable_values
+from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import ConsumerChange
@@ -70,7 +70,11 @@ def merge(
 
 
 class Merge:
-    """A merge of a change that is made in steps."""
+    """A merge of a change that is made in steps.
+
+    Each step brings :attr:`states` and :attr:`consumers` nearer to their values after the change,
+    or leaves a part as it is and adds to :attr:`obstacles`.
+    """
 
     _transfer: Transfer = staticmethod(transfer_in_steps)
 
@@ -83,23 +87,28 @@ class Merge:
         backward: bool,
     ) -> None:
         self._before, self._after, self._live, self._written = before, after, live, written
-        # Only a rollback that knows its own requests knows the deletions of others.
-        self._is_back = backward and written.is_complete
-        self._is_forward = not backward
+        self._backward = backward
+        # Only a rollback that knows its own requests can tell what others have deleted.
+        self._knows_deletions = backward and written.is_complete
         self.states = dict(live.providers)
         self.consumers = dict(live.consumers)
         self.obstacles: list[Finding] = []
-        self._planned_for = _sum_gains((), after.consumers.values())
+        self._planned_gains = _sum_gains((), after.consumers.values())
 
     def merge_all(self) -> Merged:
         """Return the remaining operations, and the obstacles."""
-        self.merge_providers()
-        self.merge_consumers()
+        self._merge_providers()
+        self._merge_consumers()
+        if self._knows_deletions:
+            self._skip_deleted_providers()
+        # Placement would refuse these. A refused part takes along the parts that need it.
+        self._refuse_inadmissible_consumers()
+        self._refuse_dependent_parts()
+        self._keep_used_inventories()
         desired = Snapshot(self.states.values(), self.consumers.values())
         return Merged(diff(self._live, desired, self._transfer), tuple(self.obstacles))
 
-    def merge_providers(self) -> None:
-        """Merge all providers of the change with their live states."""
+    def _merge_providers(self) -> None:
         for uuid in {**self._before.providers, **self._after.providers}:
             before = self._before.providers.get(uuid)
             after = self._after.providers.get(uuid)
@@ -109,27 +118,20 @@ class Merge:
             elif live is None and before is None:
                 self.states[uuid] = after
             elif live is None:
-                self.obstacles.append(
-                    make_obstacle(after.name, f'{after.name} does not exist any more')
-                )
+                message = f'{after.name} does not exist any more'
+                self.obstacles.append(make_obstacle(after.name, message))
             else:
                 self.states[uuid] = self._merge_provider(
                     before or ProviderState(after.provider), after, live
                 )
 
-    def merge_consumers(self) -> None:
-        """Merge all consumers of the change; then refuse those that Placement would refuse."""
+    def _merge_consumers(self) -> None:
         for uuid in {**self._before.consumers, **self._after.consumers}:
             self._merge_consumer(
                 uuid,
                 self._before.consumers.get(uuid) or Consumer(uuid),
                 self._after.consumers.get(uuid) or Consumer(uuid),
             )
-        if self._is_back:
-            self._skip_deleted_providers()
-        self._refuse_inadmissible_consumers()
-        self._refuse_dependent_parts()
-        self._keep_used_inventories()
 
     def _merge_consumer(self, uuid: str, before: Consumer, after: Consumer) -> None:
         """Give a consumer its allocations after the change, unless others have changed it."""
@@ -137,19 +139,15 @@ class Merge:
         if live is not None:
             change = change.with_owner_of(live)
         before, after = change.before, change.after
-        was, desired, now = (
-            comparable_values(before),
-            comparable_values(after),
-            comparable_values(live),
-        )
+        was, desired, now = map(comparable_values, (before, after, live))
         if was == desired or now == desired or self._was_ended_by_others(uuid, now):
             return
         is_written = now in self._written.consumers.get(uuid, ())
-        if self._is_forward and not is_written and change.is_outdated_release(live):
+        if not self._backward and not is_written and change.is_outdated_release(live):
             self.obstacles.append(make_retained_obstacle(uuid))
         elif now != was and not is_written:
-            live_part, *planned = (format_value(side[0]) for side in (now, was, desired))
-            message = f'allocations are {live_part}, neither {" nor ".join(planned)}'
+            held, *planned = (format_value(side.allocations) for side in (now, was, desired))
+            message = f'allocations are {held}, neither {" nor ".join(planned)}'
             self._note_consumer_obstacle(uuid, message)
         elif not after.allocations:
             del self.consumers[uuid]
@@ -166,9 +164,9 @@ class Merge:
             if state.uuid in deleted and state.uuid not in parents:
                 del self.states[state.uuid]
 
-    def _was_ended_by_others(self, uuid: str, now: tuple[Allocations, object]) -> bool:
+    def _was_ended_by_others(self, uuid: str, now: ConsumerValues) -> bool:
         """Return True if others had ended a consumer before the change was made."""
-        return self._is_back and not now[0] and uuid not in self._written.consumers
+        return self._knows_deletions and not now.allocations and uuid not in self._written.consumers
 
     def _refuse_dependent_parts(self) -> None:
         """Refuse parts of the change that need a refused part, until nothing changes."""
@@ -233,7 +231,7 @@ class Merge:
         """Return how much of a class of a provider is used after the change, as it was planned."""
         planned = self._after.providers.get(uuid)
         # The usages may not have been read.
-        return max(planned.used(name) if planned else 0, self._planned_for[uuid][name])
+        return max(planned.used(name) if planned else 0, self._planned_gains[uuid][name])
 
     def _delete_provider(self, before: ProviderState | None, live: ProviderState | None) -> None:
         """Delete a provider, unless others have added something to it."""
@@ -241,6 +239,7 @@ class Merge:
         if live is None:
             return
         blocked = len(self.obstacles)
+        # For its obstacles alone: others may have changed what goes.
         self._merge_provider(before, replace(before, inventories={}), live)
         is_written_position = live.position in self._written.positions.get(live.uuid, ())
         self.obstacles += find_additions(before, live, is_written_position=is_written_position)
@@ -282,17 +281,15 @@ class Merge:
         result = dict(live.inventories)
         for name in {**before.inventories, **after.inventories}:
             was, desired, now = (state.inventories.get(name) for state in (before, after, live))
-            # Without the temporary room of an inventory that does not change otherwise.
-            now = (
-                self._written.undo_writes(live.uuid, name, now)
-                if now not in (was, desired)
-                else now
-            )
+            if now not in (was, desired):
+                # It may be a temporary inventory of this change.
+                now = self._written.undo_writes(live.uuid, name, now)
             if now in (was, desired):
                 merged = desired
             elif was == desired:
                 merged = now
             elif was is None or desired is None or now is None:
+                # Others have added or removed what the change sets.
                 self._note_obstacle(after, name, was, desired, now)
                 continue
             else:

@@ -41,32 +41,42 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     As few as possible share a request: only where neither order would do.
     """
     pairs = list(find_changed_consumers(before, after))
-    room = _InventoryTransfer(before, after, pairs)
-    groups = _group_providers(room, pairs, find_successors(before, after))
-    reshaped = [group for group in groups if room.is_exchange(group)]
+    transfer = _InventoryTransfer(before, after, pairs)
+    groups = _group_providers(transfer, pairs, find_successors(before, after))
+    reshaped = [group for group in groups if transfer.is_exchange(group)]
     moving = {pair.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.uuid not in moving]
     together = {uuid for group in reshaped for uuid in group.provider_uuids}
     releases = [pair for pair in alone if pair.is_release]
-    rest = [pair for pair in alone if not pair.is_release]
-    reshaped = room.order_groups(releases, reshaped, rest)
-    between = room.temporary_inventories(pairs, together)
-    yield from _set_inventories(room.before, between, room.gone | together)
+    others = [pair for pair in alone if not pair.is_release]
+    reshaped, peak = transfer.order_groups(releases, reshaped, others)
+    between = transfer.make_temporary_inventories(pairs, together, peak)
+    yield from _set_inventories(transfer.before, between, transfer.gone | together)
     yield from _set_allocations(releases)
     for group in reshaped:
-        yield _make_reshape(room.before, between, group)
-    yield from _set_allocations([*rest, *_owner_changes(moving.values())])
-    yield from _set_inventories(between, room.after, room.gone)
+        yield _make_reshape(transfer.before, between, group)
+    yield from _set_allocations([*others, *_owner_changes(moving.values())])
+    yield from _set_inventories(between, transfer.after, transfer.gone)
 
 
 def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Yield one operation that changes the inventories and allocations, and those of owners."""
     pairs = list(find_changed_consumers(before, after))
-    room = _InventoryTransfer(before, after, pairs)
-    changed = {uuid for uuid, inventories in room.after.items() if inventories != room.before[uuid]}
+    transfer = _InventoryTransfer(before, after, pairs)
+    changed = {
+        uuid for uuid, inventories in transfer.after.items() if inventories != transfer.before[uuid]
+    }
     if changed or any(pair.changes_allocations for pair in pairs):
-        yield _make_reshape(room.before, room.after, _ProviderGroup(changed, pairs))
+        yield _make_reshape(transfer.before, transfer.after, _ProviderGroup(changed, pairs))
     yield from _set_allocations(_owner_changes(pairs))
+
+
+def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield each deleted provider, with the one that then gets its name."""
+    for uuid, state in before.providers.items():
+        successor = after.find_by_name(restore_name(state.name, uuid))
+        if uuid not in after.providers and successor is not None:
+            yield uuid, successor.uuid
 
 
 def _owner_changes(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
@@ -78,17 +88,41 @@ def _owner_changes(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
     ]
 
 
+class _UsageCount:
+    """The usages while requests are sent: ``now``, and ``peak``, the highest at any moment."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.now = {uuid: Counter(state.usages) for uuid, state in snapshot.providers.items()}
+        self.restart_peak()
+
+    def restart_peak(self) -> None:
+        """Let the highest usages be those of now."""
+        self.peak = {uuid: used.copy() for uuid, used in self.now.items()}
+
+    def add(self, pairs: Sequence[ConsumerChange], *, is_unordered: bool = False) -> None:
+        """Count the consumers of one request.
+
+        :param is_unordered: whether other requests may come before it that need what it frees: then
+            only its gains count
+        """
+        for (uuid, name), gain in _sum_net_gains(pairs).items():
+            if gain < 0 and is_unordered:
+                continue
+            used = self.now.setdefault(uuid, Counter())
+            used[name] += gain
+            peak = self.peak.setdefault(uuid, Counter())
+            peak[name] = max(peak[name], used[name])
+
+
 class _InventoryTransfer:
     """The inventories that change, and the temporary ones while allocations are written."""
 
     def __init__(self, before: Snapshot, after: Snapshot, pairs: Iterable[ConsumerChange]) -> None:
+        self._snapshot = before
         self.gone = before.providers.keys() - after.providers.keys()
         uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
         self.before = {uuid: _inventories_of(before, uuid) for uuid in uuids}
         self.after = {uuid: _inventories_of(after, uuid) for uuid in uuids}
-        #: The usage after all requests that are ordered so far, and the highest at any moment.
-        self._used = {uuid: Counter(state.usages) for uuid, state in before.providers.items()}
-        self._peak: dict[str, Counter[str]] = {}
         self._gained = {
             (uuid, name) for pair in pairs for uuid, name, gain in pair.gains() if gain > 0
         }
@@ -97,48 +131,41 @@ class _InventoryTransfer:
         self,
         releases: Iterable[ConsumerChange],
         groups: Sequence[_ProviderGroup],
-        rest: Iterable[ConsumerChange],
-    ) -> list[_ProviderGroup]:
-        """Return the groups, such that one that makes room for another comes before it, if any may.
+        others: Iterable[ConsumerChange],
+    ) -> tuple[list[_ProviderGroup], Mapping[str, Counter[str]]]:
+        """Return the groups in the order of their requests, and the highest usages meanwhile.
+
+        A group that makes room for another one comes before it, if there is such an order.
 
         :param releases: come before all groups
-        :param rest: come after all groups, in any order
+        :param others: come after all groups, in any order
         """
+        usage = _UsageCount(self._snapshot)
         for pair in releases:
-            self._count_usage([pair])
-        self._peak = {uuid: used.copy() for uuid, used in self._used.items()}
+            usage.add([pair])
+        usage.restart_peak()
         pending, result = deque(groups), list[_ProviderGroup]()
         waiting = 0
         while pending:
             group = pending.popleft()
-            if waiting < len(pending) and not self._has_room(group):
+            if waiting < len(pending) and not self._has_room(group, usage.now):
                 waiting += 1
                 pending.append(group)
                 continue
             waiting = 0
-            self._count_usage(group.pairs)
+            usage.add(group.pairs)
             result.append(group)
-        for pair in rest:
-            self._count_usage([pair], is_last=True)
-        return result
+        for pair in others:
+            usage.add([pair], is_unordered=True)
+        return result, usage.peak
 
-    def _has_room(self, group: _ProviderGroup) -> bool:
+    def _has_room(self, group: _ProviderGroup, used: Mapping[str, Counter[str]]) -> bool:
         """Return whether the providers that stay as they are have room for the consumers now."""
         return all(
-            self._used.get(uuid, Counter[str]())[name] + gain <= self.after[uuid][name].capacity
+            used.get(uuid, Counter[str]())[name] + gain <= self.after[uuid][name].capacity
             for (uuid, name), gain in _sum_net_gains(group.pairs).items()
             if gain > 0 and uuid not in group.provider_uuids and name in self.after.get(uuid, {})
         )
-
-    def _count_usage(self, pairs: Sequence[ConsumerChange], *, is_last: bool = False) -> None:
-        """Count the consumers of one request; of the last ones, in any order, only the gains."""
-        for (uuid, name), gain in _sum_net_gains(pairs).items():
-            if gain < 0 and is_last:
-                continue
-            used = self._used.setdefault(uuid, Counter())
-            used[name] += gain
-            peak = self._peak.setdefault(uuid, Counter())
-            peak[name] = max(peak[name], used[name])
 
     def is_exchange(self, group: _ProviderGroup) -> bool:
         """Return True if inventory goes while other inventory comes, or consumers get something.
@@ -152,13 +179,16 @@ class _InventoryTransfer:
         goes = any(_grants_more(self.after[uuid], self.before[uuid]) for uuid in uuids)
         return bool(is_tied and goes and (comes or gained))
 
-    def temporary_inventories(
-        self, pairs: Sequence[ConsumerChange], together: Set[str]
+    def make_temporary_inventories(
+        self, pairs: Sequence[ConsumerChange], together: Set[str], peak: Mapping[str, Counter[str]]
     ) -> dict[str, Inventories]:
         """Return the inventories of all providers while allocations are written.
 
         Placement checks all allocations of a consumer against the present inventory, also older
         ones. If that is too small, a temporary inventory has exactly the needed amount.
+
+        :param together: the providers whose inventories change together with allocations
+        :param peak: the highest usages meanwhile
         """
         touched = {uuid for pair in pairs for uuid in pair.provider_uuids}
         result: dict[str, Inventories] = {}
@@ -173,17 +203,22 @@ class _InventoryTransfer:
                     continue
                 for name, amount in resources.items():
                     inventory = result[uuid].get(name)
-                    if inventory is None or not self._is_granted(uuid, name, amount, inventory):
+                    most = peak[uuid][name]
+                    is_grown = (uuid, name) in self._gained
+                    if inventory is None or not _is_granted(inventory, amount, most, is_grown):
                         # Room for this amount in any parts, and for nothing else.
-                        peak = self._peak[uuid][name]
-                        result[uuid] = {**result[uuid], name: Inventory(peak, max_unit=peak)}
+                        result[uuid] = {**result[uuid], name: Inventory(most, max_unit=most)}
         return result
 
-    def _is_granted(self, uuid: str, name: str, amount: int, inventory: Inventory) -> bool:
-        # Too much may be allocated already: Placement allows that while no consumer gets more.
-        """Return whether Placement accepts an amount while allocations are written."""
-        is_enough = self._peak[uuid][name] <= inventory.capacity
-        return inventory.admits(amount) and (is_enough or (uuid, name) not in self._gained)
+
+def _is_granted(inventory: Inventory, amount: int, used: int, is_grown: bool) -> bool:
+    """Return whether Placement accepts an amount of an inventory while allocations are written.
+
+    :param used: the highest usage meanwhile
+    :param is_grown: whether a consumer gets more of the inventory
+    """
+    # Too much may be allocated already: Placement allows that while no consumer gets more.
+    return inventory.admits(amount) and (used <= inventory.capacity or not is_grown)
 
 
 def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[InventoryKey]:
@@ -209,22 +244,16 @@ def _grants_more(before: Inventories, after: Inventories) -> bool:
     )
 
 
-def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
-    """Yield each deleted provider, with the one that then gets its name."""
-    for uuid, state in before.providers.items():
-        successor = after.find_by_name(restore_name(state.name, uuid))
-        if uuid not in after.providers and successor is not None:
-            yield uuid, successor.uuid
-
-
 def _group_providers(
-    room: _InventoryTransfer,
+    transfer: _InventoryTransfer,
     pairs: Sequence[ConsumerChange],
     successions: Iterable[tuple[str, str]],
 ) -> Iterator[_ProviderGroup]:
     """Yield the providers whose inventories change, grouped by common consumers and names."""
     ties: dict[str, list[int]] = {
-        uuid: [] for uuid, inventories in room.after.items() if inventories != room.before[uuid]
+        uuid: []
+        for uuid, inventories in transfer.after.items()
+        if inventories != transfer.before[uuid]
     }
     for number, uuids in enumerate([*(pair.provider_uuids for pair in pairs), *successions]):
         for uuid in ties.keys() & set(uuids):

@@ -3,11 +3,19 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from placementclient.changes import operations as ops
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory, InventoryKey
 from placementclient.model.snapshots import Snapshot
+
+
+class ConsumerValues(NamedTuple):
+    """The values of a consumer that a change compares; nothing if it has no allocations."""
+
+    allocations: Allocations
+    owner: tuple[str | None, ...] | None
 
 
 class WrittenValues:
@@ -17,13 +25,16 @@ class WrittenValues:
     """
 
     def __init__(self, operations: Iterable[ops.Operation] | None) -> None:
-        #: By provider and class: before and after each write that changed the inventory.
-        self._steps: dict[InventoryKey, list[tuple[Inventory | None, Inventory | None]]]
-        self._steps = defaultdict(list)
-        self.positions: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
-        self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
-        #: The UUIDs of those that an operation made, moved or deleted, or whose inventories it set.
-        self.providers: set[str] = set()
+        #: Each inventory before and after each write that changed it.
+        self._steps = defaultdict[InventoryKey, list[tuple[Inventory | None, Inventory | None]]](
+            list
+        )
+        #: The names and parents that were written, by the UUID of the provider.
+        self.positions = defaultdict[str, set[tuple[str, str | None]]](set)
+        #: The values that were written, by the UUID of the consumer.
+        self.consumers = defaultdict[str, list[ConsumerValues]](list)
+        #: The UUIDs of the providers that were made, moved or deleted, or got inventories.
+        self.providers = set[str]()
         self.is_complete = operations is not None
         for operation in operations or ():
             self._add_operation(operation)
@@ -121,8 +132,8 @@ def _consumer_write(consumer: Consumer) -> tuple[str, object]:
     return f'the allocations of {consumer.uuid}', str(comparable_values(consumer))
 
 
-def comparable_values(consumer: Consumer | None) -> tuple[Allocations, object]:
-    """Return the values of a consumer that count; nothing if it has no allocations."""
+def comparable_values(consumer: Consumer | None) -> ConsumerValues:
+    """Return the values of a consumer that a change compares."""
     if consumer is None or not consumer.allocations:
-        return {}, None
-    return consumer.allocations, consumer.owner
+        return ConsumerValues({}, None)
+    return ConsumerValues(consumer.allocations, consumer.owner)
