@@ -76,13 +76,6 @@ class _SetNames:
     after: frozenset[str]
 
 
-def merge_names(
-    before: frozenset[str], after: frozenset[str], live: frozenset[str]
-) -> frozenset[str]:
-    """Apply the change of a set of names to ``live``; keep the changes of others."""
-    return (live - (before - after)) | (after - before)
-
-
 class SetTraits(_SetNames):
     """Replace the traits of a provider."""
 
@@ -139,3 +132,10 @@ Operation = (
     | SetAllocations
     | Reshape
 )
+
+
+def merge_names(
+    before: frozenset[str], after: frozenset[str], live: frozenset[str]
+) -> frozenset[str]:
+    """Return a live set of names with the change of a set: the changes of others stay."""
+    return (live - (before - after)) | (after - before)

@@ -24,17 +24,22 @@ def make_plan(command: str, before: Snapshot, after: Snapshot) -> Plan:
 
     :param command: the command that it is made by, without the program
     """
-    # With the roots and usages that follow from the rest.
+    # With the roots and usages that follow from the operations.
     after = simulate(before, diff(before, after))
-    parts = list(_group_trees(before, after))
-    owners = {uuid: part for part in parts for uuid in part.changed}
-    changes = [_make_change(before, after, part, owners) for part in parts]
+    groups = list(_group_trees(before, after))
+    owners = {uuid: group for group in groups for uuid in group.changed}
+    changes = [_make_change(before, after, group, owners) for group in groups]
     changes.sort(key=lambda change: (change.root_provider_name, change.root_provider_uuid))
     return Plan(tuple(changes), command, origin=before.origin)
 
 
 class _JoinedTrees(NamedTuple):
-    """Trees that change together: their providers that change, or that the consumers use."""
+    """Trees that change together.
+
+    :param roots: the UUIDs of their roots
+    :param changed: the UUIDs of their providers that change
+    :param used: the UUIDs of all providers that the consumers use
+    """
 
     roots: Sequence[str]
     changed: Sequence[str]
@@ -42,14 +47,28 @@ class _JoinedTrees(NamedTuple):
     consumer_uuids: Sequence[str]
 
 
+class _Part(NamedTuple):
+    """A part of a change that is made as a whole.
+
+    :param kind: ``provider``, ``consumer``, or ``name`` for a name that goes to another provider
+    :param uuid: of the provider or consumer; of the provider that loses the name
+    :param successor: the UUID of the provider that gets the name
+    """
+
+    kind: str
+    uuid: str
+    successor: str = ''
+
+
 def _group_trees(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
+    """Yield the trees that change, grouped by the parts that concern several of them."""
     pairs = {pair.uuid: pair for pair in find_changed_consumers(before, after)}
     roots = dict(_find_concerned_roots(before, after, pairs))
-    for keys in group_connected(roots):
-        consumers = [uuid for kind, uuid, _ in keys if kind == 'consumer']
+    for parts in group_connected(roots):
+        consumers = [part.uuid for part in parts if part.kind == 'consumer']
         yield _JoinedTrees(
-            list(dict.fromkeys(root for key in keys for root in roots[key])),
-            [uuid for kind, uuid, _ in keys if kind == 'provider'],
+            list(dict.fromkeys(root for part in parts for root in roots[part])),
+            [part.uuid for part in parts if part.kind == 'provider'],
             [used for uuid in consumers for used in sorted(pairs[uuid].provider_uuids)],
             consumers,
         )
@@ -57,8 +76,8 @@ def _group_trees(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
 
 def _find_concerned_roots(
     before: Snapshot, after: Snapshot, pairs: Mapping[str, ConsumerChange]
-) -> Iterator[tuple[tuple[str, str, str], Sequence[str]]]:
-    """Yield each provider, consumer and name that changes, with the roots of its trees."""
+) -> Iterator[tuple[_Part, Sequence[str]]]:
+    """Yield each part that changes, with the UUIDs of the roots of its trees."""
 
     def roots_of(uuids: Iterable[str]) -> list[str]:
         states = {uuid: _find_states(uuid, before, after) for uuid in uuids}
@@ -66,21 +85,21 @@ def _find_concerned_roots(
         return sorted(roots.union(uuid for uuid, sides in states.items() if not sides))
 
     for uuid in find_changed_providers(before, after):
-        yield ('provider', uuid, ''), roots_of([uuid])
+        yield _Part('provider', uuid), roots_of([uuid])
     for uuid, pair in pairs.items():
         changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
         # Placement judges all that it holds: those that refuse it get temporary inventory.
         changing.update(_find_refusing_providers(before, pair))
         # Only its owner changes: any of its trees will do.
         roots = roots_of(changing or pair.provider_uuids)
-        yield ('consumer', uuid, ''), roots if changing else roots[:1]
-    names = set(find_successors(before, after))
+        yield _Part('consumer', uuid), roots if changing else roots[:1]
+    successions = set(find_successors(before, after))
     for uuid, state in after.providers.items():
         holder = before.find_by_name(state.name)
         if holder is not None and holder.uuid != uuid:
-            names.add((holder.uuid, uuid))
-    for old, new in sorted(names):
-        yield ('name', old, new), roots_of([old, new])
+            successions.add((holder.uuid, uuid))
+    for old, new in sorted(successions):
+        yield _Part('name', old, new), roots_of([old, new])
 
 
 def _find_refusing_providers(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:
@@ -99,24 +118,27 @@ def _find_states(uuid: str, *sides: Snapshot) -> list[ProviderState]:
 
 
 def _make_change(
-    before: Snapshot, after: Snapshot, part: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
+    before: Snapshot, after: Snapshot, trees: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
 ) -> Change:
-    """Return the change of some trees that change together."""
-    surroundings = _add_ancestors(before, after, [*part.changed, *part.used])
+    """Return the change of some trees that change together.
+
+    :param owners: the trees to which each changed provider belongs, by its UUID
+    """
+    surroundings = _add_ancestors(before, after, [*trees.changed, *trees.used])
     # Each provider that changes is in one change.
-    uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
-    sides = _cut_snapshot(before, part, uuids), _cut_snapshot(after, part, uuids)
+    uuids = [uuid for uuid in surroundings if owners.get(uuid, trees) is trees]
+    sides = _cut_snapshot(before, trees, uuids), _cut_snapshot(after, trees, uuids)
     warnings = find_shortfalls(*(side.providers for side in sides))
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
-    roots = [root for root in part.roots if root in names] or part.roots
+    roots = [root for root in trees.roots if root in names] or trees.roots
     root = min(roots, key=lambda uuid: names.get(uuid, uuid))
     return Change({root: names.get(root, root)}, *sides, warnings=tuple(warnings))
 
 
-def _cut_snapshot(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Snapshot:
+def _cut_snapshot(snapshot: Snapshot, trees: _JoinedTrees, uuids: Iterable[str]) -> Snapshot:
     """Return the part of a snapshot with some providers, and the consumers of some trees."""
     states = (snapshot.providers.get(uuid) for uuid in uuids)
-    consumers = (snapshot.consumers.get(uuid) for uuid in part.consumer_uuids)
+    consumers = (snapshot.consumers.get(uuid) for uuid in trees.consumer_uuids)
     return Snapshot(filter(None, states), filter(None, consumers))
 
 

@@ -2,7 +2,7 @@
 """The rollback of an atomic change whose consumers have come or changed since. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -26,17 +26,19 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     :param live: all trees of the change, with all that their consumers hold
     """
     rollback = _Rollback(change, live)
-    rollback.find_consumers()
-    revised = replace(change, before=rollback.restored_state(), after=rollback.present_state())
+    moved = rollback.move_consumers()
+    present = rollback.adapt_state(change.after, (now for now, _ in moved))
+    restored = rollback.adapt_state(change.before, (back for _, back in moved))
+    revised = replace(change, before=restored, after=present)
     if rollback.obstacles:
         return revised, Merged((), tuple(rollback.obstacles))
     return revised, merge_at_once(*revised.order_snapshots(backward=True), live, backward=True)
 
 
 class _Rollback:
-    """The consumers that the rollback of a change moves, and the states that it leads between.
+    """The rollback of a change, from the live state of its consumers.
 
-    The states are as planned until :meth:`find_consumers` has read the live consumers.
+    :ivar obstacles: the consumers whose amounts have no single inventory to go back to
     """
 
     def __init__(self, change: Change, live: Snapshot) -> None:
@@ -49,27 +51,15 @@ class _Rollback:
             target = InventoryKey(self._uuids[move.to_provider], move.to_resource_class)
             source = InventoryKey(self._uuids[move.from_provider], move.resource_class)
             self._sources.setdefault(target, {})[source] = None
-        #: The consumers whose amounts have no single inventory to go back to.
         self.obstacles: list[Finding] = []
-        #: The consumers that are not as planned, as they are and as they are after the rollback.
-        self._consumers: list[tuple[Consumer, Consumer]] = []
 
-    def find_consumers(self) -> None:
-        """Find the consumers that are not as planned, and :attr:`obstacles` to moving them back."""
-        for uuid in self._find_users():
-            consumer = self._live.consumers.get(uuid)
-            if consumer is not None and not self._is_as_planned(consumer):
-                self._consumers.append((consumer, self._return_consumer(consumer)))
+    def move_consumers(self) -> list[tuple[Consumer, Consumer]]:
+        """Return the consumers that are not as planned, each as it is and as it is afterwards."""
+        users = (self._live.consumers.get(uuid) for uuid in self._find_users())
+        changed = [user for user in users if user is not None and not self._is_as_planned(user)]
+        return [(consumer, self._return_consumer(consumer)) for consumer in changed]
 
-    def present_state(self) -> Snapshot:
-        """Return the state after the change, with the live state of consumers that have changed."""
-        return self._adapt_state(self._change.after, (now for now, _ in self._consumers))
-
-    def restored_state(self) -> Snapshot:
-        """Return the state before the change, with all consumers that the rollback moves."""
-        return self._adapt_state(self._change.before, (back for _, back in self._consumers))
-
-    def _adapt_state(self, planned: Snapshot, others: Iterable[Consumer]) -> Snapshot:
+    def adapt_state(self, planned: Snapshot, others: Iterable[Consumer]) -> Snapshot:
         """Return a planned state with other consumers, and with inventories that others changed."""
         consumers = planned.consumers | {consumer.uuid: consumer for consumer in others}
         states = (
@@ -125,12 +115,11 @@ class _Rollback:
     ) -> Iterator[tuple[InventoryKey, int]]:
         """Yield the inventories that an amount of a consumer is moved to, or stays on.
 
-        An amount that has none or several of them to go to is one of :attr:`obstacles`.
+        An amount that has none or several of them to go to adds one of :attr:`obstacles`.
         """
         key = InventoryKey(provider_uuid, name)
         origins = self._planned_origins(consumer.uuid, key)
-        # As the plan gave it: each part goes back to its origin. An addition came from nowhere, and
-        # goes.
+        # As the plan gave it: each part goes back to its origin; an addition had none, and goes.
         if sum(origins.values()) == amount:
             yield from ((source, part) for source, part in origins.items() if source)
             return
@@ -143,7 +132,7 @@ class _Rollback:
         sources = [*moved] or [*self._sources.get(key, ())]
         # It has none or several to go back to: the operator has to decide.
         if len(sources) != 1:
-            self._add_obstacle(consumer, provider_uuid, name, amount, sources)
+            self._add_obstacle(consumer, key, amount, sources)
             return
         # It goes back to the only one: all of it, or as much as was moved if the inventory is there
         # after the rollback, and what others have added stays.
@@ -176,18 +165,16 @@ class _Rollback:
         return change is None or not is_local or name in change.content_before.inventories
 
     def _add_obstacle(
-        self,
-        consumer: Consumer,
-        provider_uuid: str,
-        name: str,
-        amount: int,
-        sources: list[InventoryKey],
+        self, consumer: Consumer, key: InventoryKey, amount: int, sources: Sequence[InventoryKey]
     ) -> None:
         """Add the obstacle that an amount of a consumer has no single inventory to go back to."""
+        uuid, name = key
         names = {uuid: state.name for uuid, state in self._live.providers.items()}
-        places = ', '.join(sorted(names.get(uuid, uuid) for uuid, _ in sources))
+        places = ', '.join(
+            sorted(names.get(source.provider_uuid, source.provider_uuid) for source in sources)
+        )
         why = f'may go back to {places}' if places else 'are not what the plan gave it'
-        message = f'consumer {consumer.uuid}: {amount} {name} on {names[provider_uuid]} {why}'
+        message = f'consumer {consumer.uuid}: {amount} {name} on {names[uuid]} {why}'
         self.obstacles.append(make_obstacle(f'consumer {consumer.uuid}', message))
 
 
