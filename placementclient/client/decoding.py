@@ -39,8 +39,8 @@ BY_STATUS: Mapping[int, type[errors.HTTPError]] = {
     409: errors.Conflict,
     429: errors.Busy,
 }
-#: Refusals that mean the same from a proxy: nothing was carried out.
-_ANYBODYS = (errors.Unauthorized, errors.Busy)
+#: Refusals that mean the same from Placement and from a proxy: nothing was carried out.
+_REFUSED_BY_ANYONE = (errors.Unauthorized, errors.Busy)
 #: The text of a 500 after a lost race that the service does not answer with 409, or after the
 #: database has ended one of two transactions: both were rolled back.
 _LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
@@ -101,6 +101,10 @@ def _decode_refusal(content: bytes) -> object:
 def _make_invalid_answer(
     request: str, response: requests.Response, reason: str
 ) -> errors.InvalidAnswer:
+    """Return the error for a success that is not Placement's.
+
+    :param reason: a clause with a colon before it, or nothing
+    """
     error = errors.InvalidAnswer(
         f'{request} was answered with HTTP {response.status_code}{reason}: '
         'the service that answers is not Placement'
@@ -129,14 +133,15 @@ def make_refusal(
 
 
 def _choose_error(status: int, code: str | None, sentence: str) -> type[errors.HTTPError]:
+    """Return the exception for a refusal; one without a sentence is not Placement's."""
     if status >= 500:
         return errors.ConcurrentUpdate if re.search(_LOST_RACE, sentence) else errors.ServerError
     kind = BY_STATUS.get(status, errors.HTTPError)
     if kind is errors.Conflict and re.search(_IN_USE, sentence):
         return errors.InventoryInUse
-    if sentence and kind not in _ANYBODYS:
+    if sentence and kind not in _REFUSED_BY_ANYONE:
         return BY_CODE.get(code or '', kind)
-    return kind if kind in _ANYBODYS else errors.ForeignAnswer
+    return kind if kind in _REFUSED_BY_ANYONE else errors.ForeignAnswer
 
 
 def _find_first_fault(body: object) -> Mapping[str, object]:
@@ -156,6 +161,7 @@ def _read_sentence(fault: Mapping[str, object]) -> str:
 
 
 def _explain_unreadable(status: int, reason: str | None) -> str:
+    """Return a sentence for a refusal that has none of its own."""
     if status == 401:
         return f'{reason or "Unauthorized"}: {NOT_ACCEPTED}'
     return f'{reason or "Unknown status"}: the answer is not from Placement'

@@ -21,7 +21,7 @@ LIST_LIMIT, LIST_TIMEOUT = 2 << 30, 1800.0
 
 
 class Endpoint(NamedTuple):
-    """A method and a path, and the first microversion that has them."""
+    """A route of the service: a method, a path, and the first microversion that has them."""
 
     method: str
     template: str
@@ -42,8 +42,9 @@ class Endpoint(NamedTuple):
         return f'{self.method} {self.template}'
 
     def path(self, **parts: str) -> str:
-        """Return the path with its unquoted parts filled in.
+        """Return the path of a request, with the given parts in place of the placeholders.
 
+        :param parts: unquoted: ``provider='…'``
         :raises errors.UnsafePath: for a part with which another URL would be reached
         """
         return self.template.format_map({name: _quote_part(part) for name, part in parts.items()})

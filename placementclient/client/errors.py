@@ -44,7 +44,7 @@ class NoAnswer(PlacementError):
 
 
 class Transient(NoAnswer):
-    """A retry may succeed."""
+    """The service did not answer, or cannot answer now: a retry may succeed."""
 
     #: How long to wait until then, as the Retry-After header has it.
     retry_after: str | None = None
@@ -55,7 +55,7 @@ class Unreachable(Transient):
 
 
 class NotSent(NoAnswer):
-    """The request has not reached the service, whose URL may be none."""
+    """The request has not reached the service: there is no connection, or its URL is none."""
 
 
 class NoConnection(NotSent, Unreachable):
@@ -88,6 +88,7 @@ class HTTPError(PlacementError):
         return self.with_sentence(insert_names(self.sentence, names))
 
     def with_sentence(self, sentence: str) -> Self:
+        """Return this error with another sentence in place of the service's."""
         other = type(self)(self.status, sentence, self.code, self.request_id)
         vars(other).update(vars(self) | {'sentence': sentence})
         return other
@@ -106,7 +107,7 @@ class Forbidden(HTTPError):
 
 
 class NotFound(HTTPError):
-    """404."""
+    """404: the provider, the consumer or another object does not exist."""
 
 
 class NotAcceptable(HTTPError):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import logging
 import re
 import threading
@@ -11,7 +12,7 @@ import urllib.parse
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -22,6 +23,7 @@ from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.keystone import describe_caller, explain_wrong_scope, translate_failures
 from placementclient.client.microversion import Microversion
+from placementclient.client.sent_changes import SentChange, SentChanges
 
 if TYPE_CHECKING:
     import requests
@@ -45,18 +47,6 @@ class VersionDocument(msgspec.Struct):
     """The answer to ``GET /``."""
 
     versions: Annotated[list[VersionRange], msgspec.Meta(min_length=1)]
-
-
-class SentChange(NamedTuple):
-    """A write request; ``is_done``: the service has confirmed it."""
-
-    request: str
-    is_done: bool
-
-    def __str__(self) -> str:
-        if self.is_done:
-            return f'the last change, {self.request}, was done'
-        return f'whether {self.request} was done is not known'
 
 
 class Client:
@@ -88,7 +78,7 @@ class Client:
         **endpoint_filter: str | list[str] | None,
     ) -> None:
         # urllib3 prints a traceback where an answer is cut in its headers; an error has it.
-        logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)
+        logging.getLogger('urllib3.connection').addFilter(_is_no_header_warning)
         if session is not None:
             from placementclient.client import transport  # loads what requests need
 
@@ -101,8 +91,7 @@ class Client:
         self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
         #: Whether the operator chose the microversion, or left it to the client.
         self.version_is_chosen = version is not None
-        # The last change of each thread that was sent and not refused, the latest at the end.
-        self._changes: dict[int, SentChange] = {}
+        self._changes = SentChanges()
         #: The names that the operator used for providers, by UUID; errors print them.
         self.names: dict[str, str] = {}
         #: Sent with every request, so that the service's log has it beside each request's own ID.
@@ -116,9 +105,13 @@ class Client:
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
 
     def copy_without_history(self) -> Client:
-        """Return a client for the next command, with the same facts about the service."""
+        """Return a client for the next command.
+
+        It knows the microversions of the service, but neither changes, names nor errors of this
+        one.
+        """
         client = copy.copy(self)
-        client._requirements, client._changes, client.names = [], {}, {}
+        client._requirements, client._changes, client.names = [], SentChanges(), {}
         client.has_error_answer = False
         return client
 
@@ -133,6 +126,7 @@ class Client:
 
     @property
     def is_settled(self) -> bool:
+        """Whether the microversion in use is known, chosen or negotiated."""
         return self._settled is not None
 
     @property
@@ -141,7 +135,7 @@ class Client:
         return self._settled or microversion.HIGHEST
 
     def read_version_range(self) -> tuple[Microversion, Microversion]:
-        """The lowest and the highest microversion of the service."""
+        """Return the lowest and the highest microversion of the service; ask for them once."""
         if self._supported is not None:
             return self._supported
         # Without a version: every release answers that.
@@ -153,6 +147,7 @@ class Client:
 
     @property
     def url(self) -> str | None:
+        """The URL of the service, of the options or of the catalog; ``None`` if neither has one."""
         with translate_failures(self.session):
             url: str | None = self.endpoint_override or self.session.get_endpoint(
                 **self.endpoint_filter
@@ -187,14 +182,16 @@ class Client:
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
         """Raise an error if the microversion in use lacks a feature, before any request.
 
-        An open version is assumed to be the highest, and checked again when it is settled.
+        A version that is still to be negotiated is assumed to be the highest, and checked again
+        when it is known.
 
         :param what: an option, as the operator knows it; empty for the command as a whole
-        :param until: the last version, where a later one took the feature away
+        :param since: the first version with the feature
+        :param until: the last one, where a later version took the feature away
         """
         if since > microversion.LOWEST or until is not None:
             self._requirements.append((what, since, until))
-        _check_version(self.assumed_microversion, what, since, until)
+        microversion.check_feature(self.assumed_microversion, what, since, until)
 
     def send(
         self,
@@ -224,12 +221,12 @@ class Client:
         sent_at = version or settled or microversion.HIGHEST
         if settled is not None and not self.version_is_chosen:
             sent_at = min(sent_at, settled)
-        _check_version(sent_at, str(endpoint), endpoint.since)
+        microversion.check_feature(sent_at, str(endpoint), endpoint.since)
         try:
             response = self._request(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
             if settled is not None:
-                raise self._unsupported(sent_at, refusal) from refusal
+                raise self._explain_refused_version(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
             self._settle(microversion.negotiate(*self.read_version_range()))
             return self.send(
@@ -240,11 +237,15 @@ class Client:
         return response
 
     def _settle(self, version: Microversion) -> None:
+        """Use a microversion from now on, unless it lacks a feature that is required."""
         for what, since, until in self._requirements:
-            _check_version(version, what, since, until)
+            microversion.check_feature(version, what, since, until)
         self._settled = version
 
-    def _unsupported(self, version: Microversion, refusal: errors.NotAcceptable) -> PlacementError:
+    def _explain_refused_version(
+        self, version: Microversion, refusal: errors.NotAcceptable
+    ) -> PlacementError:
+        """Return the error for a refused microversion, with those that the service has."""
         try:
             lowest, highest = self.read_version_range()
         except PlacementError:
@@ -262,50 +263,48 @@ class Client:
         body: object = None,
         version: Microversion | None = None,
     ) -> Answer:
-        request = f'{endpoint.method} {path}'
-
-        def once() -> Answer:
-            response = self._send(endpoint, path, query, body, version)
-            try:
-                return decoding.decode_response(request, endpoint, kind, response)
-            except errors.Forbidden as refusal:
-                who = describe_caller(self.session)
-                asker = f'; you are {who}{explain_wrong_scope(self.session)}' if who else ''
-                raise refusal.with_sentence(
-                    f'{refusal.sentence.rstrip(".")}. The default policy requires the role '
-                    f'{endpoint.roles}{asker}'
-                ) from None
-            except errors.NotFound as refusal:
-                if not _VERSIONED.search(self.url or ''):
-                    raise
-                raise refusal.with_sentence(
-                    f'{refusal.sentence.rstrip(".")}. The URL of the service ends in a version, '
-                    f'which URLs of Placement do not: {self.service}. Correct it in the catalog '
-                    'or in your settings'
-                ) from None
-
+        """Send a request; repeat a read after any lost answer, a write only if it was not sent."""
+        attempt = functools.partial(self._attempt, endpoint, path, kind, query, body, version)
         if endpoint.is_read:
-            return retries.repeat_request(once, self.max_retries, self._warn_once)
+            return retries.repeat_request(attempt, self.max_retries, self._warn_once)
         if self.session.auth is not None:
             # Authenticate first: after a later failure, the request may have reached the service.
             with translate_failures(self.session):
                 self.session.get_auth_headers()
-
-        def write() -> Answer:
-            # Before it is sent: a signal may come at any time from here on.
-            before = self._record(SentChange(request, is_done=False))
-            try:
-                answer = once()
-            except PlacementError as failure:
-                if isinstance(failure, errors.NoAnswer) and not isinstance(failure, errors.NotSent):
-                    failure.may_be_done = True
-                else:
-                    self._record(before)
-                raise
-            self._record(SentChange(request, is_done=True))
-            return answer
-
+        write = functools.partial(self._changes.record, f'{endpoint.method} {path}', attempt)
         return retries.repeat_request(write, self.max_retries, self._warn_once, errors.NoConnection)
+
+    def _attempt(
+        self,
+        endpoint: Endpoint,
+        path: str,
+        kind: object,
+        query: Query | None,
+        body: object,
+        version: Microversion | None,
+    ) -> Answer:
+        """Send a request once, and return the answer; a refusal says what to do, if that is known.
+
+        :param kind: the type of the body of the answer; ``None``: there is none
+        """
+        response = self._send(endpoint, path, query, body, version)
+        try:
+            return decoding.decode_response(f'{endpoint.method} {path}', endpoint, kind, response)
+        except errors.Forbidden as refusal:
+            who = describe_caller(self.session)
+            asker = f'; you are {who}{explain_wrong_scope(self.session)}' if who else ''
+            raise refusal.with_sentence(
+                f'{refusal.sentence.rstrip(".")}. The default policy requires the role '
+                f'{endpoint.roles}{asker}'
+            ) from None
+        except errors.NotFound as refusal:
+            if not _VERSIONED.search(self.url or ''):
+                raise
+            raise refusal.with_sentence(
+                f'{refusal.sentence.rstrip(".")}. The URL of the service ends in a version, '
+                f'which URLs of Placement do not: {self.service}. Correct it in the catalog '
+                'or in your settings'
+            ) from None
 
     @property
     def request_id(self) -> str:
@@ -316,19 +315,10 @@ class Client:
     @property
     def last_change(self) -> SentChange | None:
         """The last write that was not refused, if possible one with an unknown outcome."""
-        changes = list(self._changes.values())
-        latest = changes[-1] if changes else None
-        return next((change for change in changes if not change.is_done), latest)
-
-    def _record(self, change: SentChange | None) -> SentChange | None:
-        """Record the last change of this thread; return the one before."""
-        thread = threading.get_ident()
-        before = self._changes.pop(thread, None)
-        if change is not None:
-            self._changes[thread] = change
-        return before
+        return self._changes.last
 
     def _warn_once(self, sentence: str) -> None:
+        """Log a warning about retries, unless this client has logged one before."""
         if not self._is_warned:
             retries.LOG.warning(escape_text(sentence))
         self._is_warned = True
@@ -341,6 +331,7 @@ class Client:
         body: object,
         version: Microversion | None,
     ) -> requests.Response:
+        """Send a request through the session, without retries, and note the ID of the answer."""
         self._thread.request_id = ''
         with translate_failures(self.session):
             response: requests.Response = self.session.request(
@@ -365,23 +356,9 @@ class Client:
         return response
 
 
-def _is_not_of_headers(record: logging.LogRecord) -> bool:
+def _is_no_header_warning(record: logging.LogRecord) -> bool:
     """Return False for urllib3's warning of headers that it cannot parse."""
     return not str(record.msg).startswith('Failed to parse headers')
-
-
-def _check_version(
-    version: Microversion, what: str, since: Microversion, until: Microversion | None = None
-) -> None:
-    if version < since:
-        needed = f'at least version {since}'
-    elif until is not None and version > until:
-        needed = f'at most version {until}'
-    else:
-        return
-    # Scripts look for this sentence, which is osc-placement's.
-    sentence = f'Operation or argument is not supported with version {version}; requires {needed}'
-    raise errors.UnsupportedVersion(f'{what}: {sentence}' if what else sentence)
 
 
 def _list_parameters(query: Query) -> Iterable[tuple[str, str]]:

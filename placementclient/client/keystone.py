@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def translate_failures(session: Session | None = None) -> Iterator[None]:
     """Turn keystoneauth's exceptions in this block into errors of this package.
 
-    The request must not raise for what the service itself answers (``raise_exc=False``).
+    Answers of the service itself must raise none in the block (``raise_exc=False``).
 
     :raises errors.NoAnswer: if there is no connection, or it is not to be trusted, or breaks
     :raises errors.AuthenticationFailed: if Keystone refuses, or the catalog lacks the service
@@ -69,7 +69,7 @@ def _translate_failure(failure: Exception, session: Session | None) -> Placement
 
 
 def _explain_unreadable(session: Session | None, failure: Exception) -> str:
-    """Return the sentence that a URL, or an answer of Keystone, cannot be read."""
+    """Return a sentence about a URL, or an answer of Keystone, that cannot be read."""
     url = _read_identity(session).get('auth_url')
     found = f'{failure.args[0]} is missing' if isinstance(failure, KeyError) else ''
     if not url:
@@ -126,7 +126,7 @@ def explain_wrong_scope(session: Session) -> str:
 
 
 def _describe_refusal(session: Session | None) -> str:
-    """Return the sentence that Keystone refuses, with its URL, the user and the project."""
+    """Return a clause that Keystone refuses, with its URL, the user and the project."""
     elements = _read_identity(session)
 
     def phrase(before: str, *names: str) -> str:

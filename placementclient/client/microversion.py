@@ -20,7 +20,10 @@ class Microversion(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Microversion:
-        """Read ``'1.14'``."""
+        """Return the version that a text such as ``'1.14'`` names.
+
+        :raises errors.UnsupportedVersion: if it names none
+        """
         match = re.fullmatch(r'(\d{1,4})\.(\d{1,4})', text)
         if match is None:
             raise errors.UnsupportedVersion(f'{text!r} is not a Placement API version')
@@ -46,7 +49,10 @@ CHOICES = (NEGOTIATE, *(f'1.{minor}' for minor in range(HIGHEST.minor + 1)))
 
 
 def parse_requested(text: str) -> Microversion | None:
-    """Return the version that the operator gave, or ``None`` to negotiate it."""
+    """Return the version of ``--os-placement-api-version``; ``None`` leaves it to negotiation.
+
+    :raises errors.UnsupportedVersion: if the client does not know the version
+    """
     if text == NEGOTIATE:
         return None
     if text not in CHOICES:
@@ -69,3 +75,23 @@ def negotiate(lowest: Microversion, highest: Microversion) -> Microversion:
             f'this client {LOWEST} to {HIGHEST}'
         )
     return best
+
+
+def check_feature(
+    version: Microversion, what: str, since: Microversion, until: Microversion | None = None
+) -> None:
+    """Raise an error if a microversion lacks a feature.
+
+    :param what: an option, as the operator knows it; empty for the command as a whole
+    :param since: the first version with the feature
+    :param until: the last one, where a later version took the feature away
+    """
+    if version < since:
+        needed = f'at least version {since}'
+    elif until is not None and version > until:
+        needed = f'at most version {until}'
+    else:
+        return
+    # Scripts look for this sentence, which is osc-placement's.
+    sentence = f'Operation or argument is not supported with version {version}; requires {needed}'
+    raise errors.UnsupportedVersion(f'{what}: {sentence}' if what else sentence)

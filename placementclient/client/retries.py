@@ -27,8 +27,9 @@ def repeat_request(
     warn: Callable[[str], None],
     after: type[errors.Transient] = errors.Transient,
 ) -> T:
-    """Send a request; retry after growing pauses if a retry may succeed.
+    """Return what an attempt returns; repeat it, after growing pauses, while it fails.
 
+    :param attempt: sends a request
     :param warn: is called with a sentence before each pause; there is none before the first
         retry, unless the answer has Retry-After
     :param after: the failures after which the request may be sent again

@@ -21,7 +21,7 @@ _UNUSABLE = exceptions.InvalidSchema | exceptions.InvalidURL | exceptions.Missin
 
 
 def make_error(failure: Exception) -> errors.NoAnswer:
-    """Return the error for a failed connection, over which keystoneauth has raised one."""
+    """Return the error for a failed connection, from the exception of keystoneauth."""
     cause = _find_cause(failure)
     if any(isinstance(reason, _UNSENT) for reason in _list_causes(failure)):
         kind: type[errors.NoAnswer] = errors.NoConnection
@@ -36,7 +36,7 @@ def make_error(failure: Exception) -> errors.NoAnswer:
 
 
 def describe_failure(failure: Exception) -> str:
-    """Return a sentence about a failed connection; of other failures, the text."""
+    """Return a sentence about a failed connection; for any other failure, its text."""
     cause = _find_cause(failure)
     if isinstance(cause, _UNUSABLE):
         return (
@@ -82,7 +82,7 @@ def find_url_source(service_url: str, argv: Iterable[str], variables: Mapping[st
 
 
 def _find_cause(failure: Exception) -> exceptions.RequestException | None:
-    """Return the exception of requests that keystoneauth has raised another one over."""
+    """Return the exception of requests among an exception and its causes, if there is one."""
     causes = (one for one in _list_causes(failure) if isinstance(one, exceptions.RequestException))
     return next(causes, None)
 

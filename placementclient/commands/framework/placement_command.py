@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from cliff.app import App
 
     from placementclient.client.endpoints import Endpoint
-    from placementclient.client.http import Client, SentChange
+    from placementclient.client.http import Client
+    from placementclient.client.sent_changes import SentChange
 
 #: The highest microversion that decides on options and columns, unless the operator chooses one:
 #: 1.38 requires an option and changes tables. Requests are sent at the highest version anyway.

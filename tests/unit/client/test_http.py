@@ -12,8 +12,9 @@ from requests import exceptions
 
 from placementclient.basis.errors import BadArgument, PlacementError
 from placementclient.client import endpoints, errors
-from placementclient.client.http import Client, SentChange
+from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
+from placementclient.client.sent_changes import SentChange
 from tests.unit.dialogue import NOTHING, URL, Reply, fault, get
 
 LIST = get('/traits', {'traits': []})

@@ -12,8 +12,9 @@ from keystoneauth1.token_endpoint import Token
 from placementclient.api import trait
 from placementclient.basis.errors import PlacementError
 from placementclient.client import endpoints, errors, unreachable
-from placementclient.client.http import Client, SentChange
+from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
+from placementclient.client.sent_changes import SentChange
 from tests.unit.client.servers import sends
 
 

@@ -10,7 +10,8 @@ import pytest
 from openstackclient.shell import OpenStackShell
 
 from placementclient.client import endpoints, errors
-from placementclient.client.http import Client, SentChange
+from placementclient.client.http import Client
+from placementclient.client.sent_changes import SentChange
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The writes of a client that were sent, for whoever ends it in the middle of one."""
+
+import threading
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from placementclient.basis.errors import PlacementError
+from placementclient.client import errors
+
+T = TypeVar('T')
+
+
+class SentChange(NamedTuple):
+    """A write that was sent.
+
+    :param request: method and path
+    :param is_done: whether the service has confirmed it
+    """
+
+    request: str
+    is_done: bool
+
+    def __str__(self) -> str:
+        if self.is_done:
+            return f'the last change, {self.request}, was done'
+        return f'whether {self.request} was done is not known'
+
+
+class SentChanges:
+    """The last write of each thread that was sent and not refused."""
+
+    def __init__(self) -> None:
+        # The latest is at the end.
+        self._by_thread: dict[int, SentChange] = {}
+
+    @property
+    def last(self) -> SentChange | None:
+        """The last write, if possible one with an unknown outcome."""
+        changes = list(self._by_thread.values())
+        latest = changes[-1] if changes else None
+        return next((change for change in changes if not change.is_done), latest)
+
+    def record(self, request: str, attempt: Callable[[], T]) -> T:
+        """Return what an attempt to write returns, and record the write unless it is refused.
+
+        :param request: method and path
+        """
+        # Before it is sent: a signal may come at any time from here on.
+        before = self._replace(SentChange(request, is_done=False))
+        try:
+            answer = attempt()
+        except PlacementError as failure:
+            if isinstance(failure, errors.NoAnswer) and not isinstance(failure, errors.NotSent):
+                failure.may_be_done = True
+            else:
+                self._replace(before)
+            raise
+        self._replace(SentChange(request, is_done=True))
+        return answer
+
+    def _replace(self, change: SentChange | None) -> SentChange | None:
+        """Set the last write of this thread, and return the one before."""
+        thread = threading.get_ident()
+        before = self._by_thread.pop(thread, None)
+        if change is not None:
+            self._by_thread[thread] = change
+        return before
