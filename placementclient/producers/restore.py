@@ -50,9 +50,9 @@ class RestoreProducer(StateProducer):
     Generations begin again. Usage that no consumer accounts for cannot be restored. A consumer that
     has moved or changed since is left alone.
 
-    :param missing: complete an interrupted restore
+    :param only_missing: complete an interrupted restore
     :param trees: names or UUIDs of the only trees to restore; none: all
-    :param is_allocations: restore only allocations, on the providers that exist
+    :param only_allocations: restore only allocations, on the providers that exist
     :param servers: Nova's, by UUID; deleted ones are left alone; ``None``: they are not known
     :ivar untyped: how many consumers have a type that the service cannot store
     """
@@ -65,9 +65,9 @@ class RestoreProducer(StateProducer):
         client: Client,
         snapshot: Snapshot,
         *,
-        missing: bool = False,
+        only_missing: bool = False,
         trees: Collection[str] = (),
-        is_allocations: bool = False,
+        only_allocations: bool = False,
         servers: Mapping[str, Server] | None = None,
     ) -> None:
         super().__init__(client)
@@ -77,7 +77,8 @@ class RestoreProducer(StateProducer):
         if client.microversion < TYPED:
             snapshot, self.untyped = _drop_types(snapshot, self._roots)
         self._snapshot = snapshot
-        self._missing, self._is_allocations = missing or bool(trees), is_allocations
+        self._only_missing = only_missing or bool(trees)
+        self._only_allocations = only_allocations
         self._servers = servers
         #: All providers of the service, by UUID.
         self._existing: Mapping[str, Provider] = {}
@@ -88,16 +89,16 @@ class RestoreProducer(StateProducer):
         :raises Unrestorable: if providers exist that the restore does not complete
         """
         self._listed = {item.uuid: item for item in resource_provider.list(self.client)}
-        if self._is_allocations:
+        if self._only_allocations:
             uuids = _find_present_uuids(self._snapshot, self._listed)
             self._snapshot = _replace_uuids(self._snapshot, uuids)
             self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
         part = self._snapshot.select_trees(self._roots)
-        if self._is_allocations:
+        if self._only_allocations:
             trees = {self._listed[u].root_uuid for u in part.providers.keys() & self._listed.keys()}
         else:
             _check_complete(part)
-            trees = _find_existing(self._listed.values(), part, self._missing)
+            trees = _find_existing(self._listed.values(), part, self._only_missing)
         live = capture_named(self.client, sorted(trees), workers=WORKERS)
         if self._listed.keys() <= live.providers.keys():
             return live
@@ -116,7 +117,7 @@ class RestoreProducer(StateProducer):
         """
         part = self._snapshot.select_trees(self._roots)
         chosen = list(self._choose_consumers(part, live))
-        merged = live if self._is_allocations else self._add_providers(part, chosen, live)
+        merged = live if self._only_allocations else self._add_providers(part, chosen, live)
         restored = {consumer.uuid: _restore_consumer(consumer, live) for consumer in chosen}
         consumers = {**live.consumers, **restored}
         return Snapshot(merged.providers.values(), consumers.values(), live.origin)
@@ -186,9 +187,9 @@ class RestoreProducer(StateProducer):
             names = sorted(map(self._get_name, current.allocations if current else ()))
             return f'it has moved or changed since, and is on {", ".join(names)}'
         for uuid, resources in consumer.allocations.items():
-            if uuid not in self._listed and (self._is_allocations or uuid not in part.providers):
+            if uuid not in self._listed and (self._only_allocations or uuid not in part.providers):
                 return f'{self._get_name(uuid)} does not exist'
-            state = live.providers.get(uuid) if self._is_allocations else None
+            state = live.providers.get(uuid) if self._only_allocations else None
             if state is not None and (lacking := resources.keys() - state.inventories.keys()):
                 return f'{self._get_name(uuid)} has no inventory of {", ".join(sorted(lacking))}'
         return ''

@@ -57,7 +57,7 @@ def file(tmp_path):
 
 def complete(client, snapshot):
     """Complete a restore, as the option --missing does."""
-    restoring = restore.RestoreProducer(client, snapshot, missing=True)
+    restoring = restore.RestoreProducer(client, snapshot, only_missing=True)
     apply_at_once(client, restoring.plan())
 
 

@@ -105,6 +105,16 @@ class Lister(PlacementCommand, command.Lister):
         """Return whether the command can print lines of text: not with columns of ``-c``."""
         return not self.args.columns
 
+    def format_lines(
+        self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
+    ) -> Iterable[str]:
+        """Return the lines of rows for ``-f text``; a command with :data:`LINES` defines it.
+
+        :param names: the names of the columns
+        :param width: the length of the longest line, in characters
+        """
+        raise NotImplementedError
+
     def has_empty_message(self) -> bool:
         """Return whether the command prints :attr:`empty_message` instead of an empty table."""
         return self.endpoint is None
@@ -204,6 +214,8 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
     name, stdout = command.args.formatter, command.app.stdout
     # The output of a command in a batch is captured before it is shown.
     is_seen = stdout.isatty() or getattr(stdout, 'is_for_terminal', False)
+    if isinstance(command, Lister) and name == 'text':
+        formatter.format_lines = command.format_lines
     if name == 'table':
         formatter.ALIGNMENTS = {**formatter.ALIGNMENTS, RightAligned: 'r'}
         has_width = command.args.max_width > 0 or command.args.fit_width

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from placementclient.basis.errors import (
@@ -54,6 +54,8 @@ class ChangeCommand(base.Lister):
         (ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
     empty_message = 'Nothing to change'
+    #: The exit status if the producer leaves something undone and nothing was changed.
+    status_if_all_undone = ExitStatus.ERROR
 
     def has_change_table(self) -> bool:
         """Return whether the table shows changes.
@@ -68,6 +70,13 @@ class ChangeCommand(base.Lister):
     def can_print_text(self) -> bool:
         return self.has_change_table() and super().can_print_text()
 
+    def format_lines(
+        self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
+    ) -> Iterable[str]:
+        from placementclient.render import changes
+
+        return changes.format_rows(names, rows, width)
+
     def has_empty_message(self) -> bool:
         return self.has_change_table() or super().has_empty_message()
 
@@ -77,12 +86,8 @@ class ChangeCommand(base.Lister):
 
     def make_plan(self, producer: Producer) -> Plan:
         """Return the plan of a producer, after a check of ``--plan`` and ``--dry-run``."""
-        from placementclient.render import changes
-
         if self.args.plan and self.args.dry_run:
             raise UsageError('--plan and --dry-run exclude each other')
-        # A producer that refuses has rows to print, too.
-        self.args.lines = changes.format_rows
         if self.args.plan:
             refuse_applied_plan(self.args.plan, self.args.overwrite)
         return producer.plan()
@@ -116,7 +121,7 @@ class ChangeCommand(base.Lister):
             results = self.apply_plan(plan, producer)
         if producer.is_undone and self.exit_status != ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
-            self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
+            self.exit_status = ExitStatus.PARTIAL if is_partial else self.status_if_all_undone
         self.ending = changes.summarize_results(plan.changes, results, producer.notes)
         return changes.make_results_table(results, producer.notes)
 

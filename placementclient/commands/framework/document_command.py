@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import abc
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TextIO
 
-from cliff.formatters.base import ListFormatter, SingleFormatter
+from cliff.formatters.base import ListFormatter
 
 from placementclient.basis.printable import escape_line, escape_text, format_cell
 from placementclient.cli.help_formatter import get_line_width
@@ -29,22 +29,18 @@ class Text(NamedTuple):
     has_colours: bool = False
 
 
-class TextFormatter(SingleFormatter, ListFormatter):
-    """The formatter of ``-f text``: it prints the lines of a text, or rows as lines."""
+class TextFormatter(ListFormatter):
+    """The formatter of ``-f text``, which prints rows as lines of text.
+
+    A :class:`DocumentCommand` prints its text itself.
+
+    :ivar format_lines: :meth:`.base.Lister.format_lines` of the command
+    """
+
+    format_lines: Callable[[Sequence[str], Iterable[Sequence[object]], int], Iterable[str]]
 
     def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
         """Add no options."""
-
-    def emit_one(
-        self,
-        column_names: Sequence[str],
-        data: Sequence[object],
-        stdout: TextIO,
-        parsed_args: argparse.Namespace,
-    ) -> None:
-        """Print the lines of ``parsed_args.text``, which :class:`DocumentCommand` has set."""
-        escape = escape_painted if parsed_args.text.has_colours else escape_text
-        stdout.writelines(f'{escape(escape_line(line))}\n' for line in parsed_args.text.lines)
 
     def emit_list(
         self,
@@ -53,9 +49,9 @@ class TextFormatter(SingleFormatter, ListFormatter):
         stdout: TextIO,
         parsed_args: argparse.Namespace,
     ) -> None:
-        """Print rows as the lines that the function ``parsed_args.lines`` makes of them."""
+        """Print rows as the lines that the command makes of them."""
         rows = (tuple(map(format_cell, row)) for row in data)
-        lines = parsed_args.lines(column_names, rows, get_line_width())
+        lines = self.format_lines(column_names, rows, get_line_width())
         stdout.writelines(f'{line}\n' for line in lines)
 
 
@@ -64,14 +60,28 @@ class DocumentCommand(base.ShowOne):
 
     formatter_namespace = 'placementclient.formatter.document'
     formatter_default = 'text'
+    _text: Text
 
     def execute(self) -> base.Output:
-        """Keep the text for :class:`TextFormatter`; return its data, with the assumptions."""
-        self.args.text = text = self.make_text()
+        """Make the text, for :meth:`produce_output`; return it as data, with the assumptions."""
+        self._text = self.make_text()
         assume = getattr(self.args, 'assume', ())
-        data = {**({'assuming': assume} if assume else {}), **text.data}
+        data = {**({'assuming': assume} if assume else {}), **self._text.data}
         return tuple(data), tuple(data.values())
 
     @abc.abstractmethod
     def make_text(self) -> Text:
         """Return the text of the command, with the same as data."""
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, names: Sequence[str], values: Sequence[object]
+    ) -> int:
+        """Print the lines of the text, or with another format its data."""
+        if parsed_args.formatter != self.formatter_default:
+            return super().produce_output(parsed_args, names, values)
+        self.check_columns(names)
+        escape = escape_painted if self._text.has_colours else escape_text
+        with self.report_print_errors():
+            lines = (f'{escape(escape_line(line))}\n' for line in self._text.lines)
+            self.app.stdout.writelines(lines)
+        return 0

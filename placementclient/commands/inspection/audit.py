@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -28,11 +27,12 @@ from placementclient.model.catalog import NOVA
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
-    from placementclient.insight.audit.checks import Audit, Check
+    from placementclient.insight.audit.checks import Audit
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.findings import Finding
     from placementclient.model.outcomes import TreeResult
     from placementclient.model.servers import Server
+    from placementclient.model.snapshots import Snapshot
     from placementclient.nova.ratios import ConfiguredRatio
     from placementclient.producers.proof import FreeingProof
     from placementclient.producers.repair import RepairProducer
@@ -136,75 +136,83 @@ class AuditCloud(ChangeCommand):
     def can_print_text(self) -> bool:
         return not self.args.dry_run or super().can_print_text()
 
+    def format_lines(
+        self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
+    ) -> Iterable[str]:
+        from placementclient.insight.audit.checks import CHECKS
+        from placementclient.render import audit_checks, findings
+
+        if self.args.explain:
+            [check] = (check for check in CHECKS if check.id == self.args.explain)
+            return audit_checks.format_check(check, width, self.program)
+        if self.args.dry_run:
+            return super().format_lines(names, rows, width)
+        return findings.format_findings(names, rows, width, self.program)
+
     def execute(self) -> base.Output:
         from placementclient.insight.audit import checks
         from placementclient.producers import repair
+        from placementclient.render import audit_checks
         from placementclient.render import findings as tables
 
         by_id = {check.id: check for check in checks.CHECKS}
         self._refuse_unknown_ids(by_id)
         if self.args.explain:
-            return self._explain_check(by_id[self.args.explain])
+            return audit_checks.list_checks([by_id[self.args.explain]], self.program)
         chosen = set(self.args.id or by_id).difference(self.args.ignore)
-        ignored = by_id.keys() - chosen
-
-        def find_roots(cloud: Cloud) -> set[str]:
-            return set(
-                cloud.snapshot.root_uuids(selection_options.select_trees(self, cloud.snapshot))
-            )
 
         def audit_cloud(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
-            return checks.audit(cloud, earlier, find_roots(cloud), ignored, self.args.subject)
+            roots = self._select_roots(cloud.snapshot)
+            return checks.audit(cloud, earlier, roots, by_id.keys() - chosen, self.args.subject)
 
-        if not self.args.dry_run:
-            self.args.lines = functools.partial(tables.format_findings, program=self.program)
         facts = self._read_operator_facts()
-        is_steady = self._is_fixing
         cloud, audit, lists = audit_lists.read_and_audit(
-            self, audit_cloud, chosen, facts, is_steady=is_steady
-        )
-        self.empty_message = tables.describe_clean_audit(
-            len(chosen) - len(audit.left_out), cloud, find_roots(cloud)
+            self, audit_cloud, chosen, facts, is_steady=self._is_fixing
         )
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
-        findings = audit.findings
-        self._refuse_unknown_subjects(cloud, findings)
-        done, proof = None, None
+        self._refuse_unknown_subjects(cloud, audit.findings)
+        findings, results = audit.findings, None
+        is_unasked = bool(lists.refused or cloud.hosts_of_cells_down)
         if self._is_fixing:
             proof = self._make_proof(cloud, facts)
             findings, unproved = self._prove_findings(proof, cloud, findings)
+            is_unasked |= proof.is_unasked
             safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
             repairing = repair.RepairProducer(
                 self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
             )
             if self.args.dry_run:
-                self.empty_message = ChangeCommand.empty_message
                 repairing.note_failures(findings, unproved)
                 return self.plan_and_apply(repairing)
-            done = self._fix_findings(repairing) | unproved
-        is_unasked = bool(
-            lists.refused or cloud.hosts_of_cells_down or (proof and proof.is_unasked)
+            results = self._fix_findings(repairing) | unproved
+        self.empty_message = tables.describe_clean_audit(
+            len(chosen) - len(audit.left_out), cloud, self._select_roots(cloud.snapshot)
         )
-        self._set_status(findings, done, is_unasked=is_unasked)
-        self._set_next_steps(lists.absent, (done or {}).values())
-        return tables.list_findings(findings, make_audit_invocation(self, cloud.servers), done)
+        self._set_status(findings, results, is_unasked=is_unasked)
+        self._set_next_steps(lists.absent, (results or {}).values())
+        return tables.list_findings(findings, make_audit_invocation(self, cloud.servers), results)
+
+    def _select_roots(self, snapshot: Snapshot) -> set[str]:
+        """Return the UUIDs of the roots of the trees that the options select."""
+        return set(snapshot.root_uuids(selection_options.select_trees(self, snapshot)))
 
     def _set_status(
-        self, findings: Sequence[Finding], done: Mapping[int, str] | None, *, is_unasked: bool
+        self, findings: Sequence[Finding], results: Mapping[int, str] | None, *, is_unasked: bool
     ) -> None:
         """Set the exit status: 0 if the audit finds nothing wrong, or has fixed everything.
 
-        :param done: the results of the repairs, by the number of the finding; None: none was made
+        :param results: those of the repairs, by the number of the finding; None: none was made
         :param is_unasked: whether an answer of a service is missing
         """
         from placementclient.producers import repair
 
-        fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
-        left = (finding for place, finding in enumerate(findings) if place not in fixed)
-        is_wrong = any(finding.is_wrong for finding in left)
+        fixed = {number for number, result in (results or {}).items() if result == repair.DONE}
+        is_wrong = any(
+            finding.is_wrong for number, finding in enumerate(findings) if number not in fixed
+        )
         if self.exit_status or self.args.plan:
             return
-        if is_unasked and (done is not None or not is_wrong):
+        if is_unasked and (results is not None or not is_wrong):
             self.exit_status = errors.ExitStatus.ERROR
         elif is_wrong and fixed:
             self.exit_status = errors.ExitStatus.PARTIAL
@@ -285,15 +293,6 @@ class AuditCloud(ChangeCommand):
             if id not in ids:
                 near = suggestion(id, ids) or f'. Choose from {", ".join(ids)}'
                 raise errors.UsageError(f'There is no check {id!r}{near}')
-
-    def _explain_check(self, check: Check) -> base.Output:
-        """Return the description of a check."""
-        from placementclient.render import audit_checks
-
-        self.args.lines = lambda names, rows, width: audit_checks.format_check(
-            check, width, self.program
-        )
-        return audit_checks.list_checks([check], self.program)
 
     def _warn_of_gaps(
         self, cloud: Cloud, audit: Audit, lists: audit_lists.ServiceLists, number: int

@@ -24,7 +24,7 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from placementclient.model.plans import Plan
     from placementclient.model.servers import Server
@@ -125,23 +125,32 @@ class DiffSnapshot(base.Lister):
         cloud_options.ASSUME,
     )
 
+    #: The differences as texts, from which the format text makes lines.
+    _texts: Sequence[str] = ()
+
+    def format_lines(
+        self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
+    ) -> Iterable[str]:
+        from placementclient.render.lines import wrap_lines
+
+        return wrap_lines(self._texts, width)
+
     def execute(self) -> base.Output:
         from placementclient.insight import diff
         from placementclient.render import differences as render
         from placementclient.render.columns import DIFFERENCE
-        from placementclient.render.lines import wrap_lines
 
         before, after = (
             cloud_options.read_snapshot(self, path) for path in (self.args.before, self.args.after)
         )
         after = cloud_options.apply_assumptions(self, after).snapshot
-        kinds = self.args.kind or ('provider', 'consumer')
-        differences = [d for d in diff.find_differences(before, after) if d.kind in kinds]
-        parts = list(render.describe_differences(differences))
-        self.args.lines = lambda names, rows, width: wrap_lines(parts, width)
+        kind = self.args.kind
+        found = diff.find_differences(before, after)
+        differences = [item for item in found if kind in (None, item.kind)]
+        self._texts = list(render.describe_differences(differences))
         if differences:
             self.exit_status = errors.ExitStatus.DIFFERS
-            number = len(parts if self.args.formatter == 'text' else differences)
+            number = len(self._texts if self.args.formatter == 'text' else differences)
             self.ending = counted(number, 'difference')
         return DIFFERENCE.rows(differences)
 
@@ -157,6 +166,8 @@ class RestoreSnapshot(ChangeCommand):
     """
 
     examples = ('cloud.json.gz --missing', 'cloud.json.gz --tree compute1 --servers nova')
+    # Consumers that are left alone are no error, even if nothing else was to be restored.
+    status_if_all_undone = errors.ExitStatus.PARTIAL
     options = (
         _FILE,
         Flag('--missing', help='Complete a restore: create only missing objects'),
@@ -180,9 +191,9 @@ class RestoreSnapshot(ChangeCommand):
         restoring = RestoreProducer(
             self.client,
             snapshot,
-            missing=self.args.missing,
+            only_missing=self.args.missing,
             trees=roots,
-            is_allocations=self.args.allocations,
+            only_allocations=self.args.allocations,
             servers=self._read_servers(snapshot.select_trees(roots)),
         )
         self._refuse_other_service(snapshot)
@@ -192,13 +203,10 @@ class RestoreSnapshot(ChangeCommand):
                 f'services from microversion {TYPED} on store, not {self.client.microversion}'
             )
         try:
-            output = self.plan_and_apply(restoring)
+            return self.plan_and_apply(restoring)
         except Existing as existing:
             existing.next_steps = self._list_steps(existing)
             raise
-        if restoring.is_undone and self.exit_status is errors.ExitStatus.ERROR:
-            self.exit_status = errors.ExitStatus.PARTIAL
-        return output
 
     def confirm_plan(self, plan: Plan) -> None:
         """Do not ask: the command only creates objects."""
