@@ -69,6 +69,11 @@ class DocumentCommand(base.ShowOne):
         data = {**({'assuming': assume} if assume else {}), **self._text.data}
         return tuple(data), tuple(data.values())
 
+    @property
+    def prints_text(self) -> bool:
+        """Whether the command prints the lines of the text, and not its data."""
+        return bool(self.args.formatter == self.formatter_default)
+
     @abc.abstractmethod
     def make_text(self) -> Text:
         """Return the text of the command, with the same as data."""
@@ -77,7 +82,7 @@ class DocumentCommand(base.ShowOne):
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Sequence[object]
     ) -> int:
         """Print the lines of the text, or with another format its data."""
-        if parsed_args.formatter != self.formatter_default:
+        if not self.prints_text:
             return super().produce_output(parsed_args, names, values)
         self.check_columns(names)
         escape = escape_painted if self._text.has_colours else escape_text

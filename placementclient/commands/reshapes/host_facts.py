@@ -96,16 +96,17 @@ class WriteAssignments(base.Lister):
         if self.args.pinned and not self.args.snapshot:
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
         snapshot = _read_snapshot(self)
-        results, scope = (
-            self._assign_pinned(snapshot) if self.args.pinned else self._assign_devices(snapshot)
-        )
+        if snapshot is not None and self.args.pinned:
+            results, scope = self._assign_pinned(snapshot)
+        else:
+            results, scope = self._assign_devices(snapshot)
         if snapshot is None:
             rows, contradictions = assignments.split_results(results)
         else:
             rows, contradictions, lines = balance_rows(results, snapshot, scope)
             self.warn(lines)
         disk.write_text(self.args.output, assignments.format_rows(rows))
-        return _report_contradictions(self, contradictions)
+        return _report_contradictions(self, contradictions, snapshot)
 
     def _assign_devices(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         """Return the assignments that host facts prove, and the consumers to compare them with."""
@@ -118,18 +119,18 @@ class WriteAssignments(base.Lister):
             scope = Scope(assignments.CELL_CLASSES, names)
             return assignments.assign_numa_cells(hosts, snapshot), scope
         pairs = [text.rpartition('=') for text in self.args.classes]
-        by_type = {kind: name for kind, _, name in pairs}
+        by_type = {mdev_type: name for mdev_type, _, name in pairs}
+        # A class without a type is that of all other types.
         default = by_type.pop('', assignments.VGPU)
         scope = Scope({default, *by_type.values()}, names)
         return assignments.assign_mediated_devices(hosts, snapshot, by_type, default), scope
 
-    def _assign_pinned(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
+    def _assign_pinned(self, snapshot: Snapshot) -> tuple[Results, Scope]:
         """Return the assignments of dedicated CPUs, and the consumers to compare them with."""
         from placementclient.hosts import pinned
         from placementclient.hosts.balance import Scope
         from placementclient.nova.images import Images
 
-        assert snapshot is not None
         sources = service_lists.get_sources()
         migrations = sources.migrations.read_option(self, self.args.migrations)
         servers = sources.servers_with_zones.read(self, *self.args.servers)
@@ -184,10 +185,11 @@ class WriteDeviceAdditions(base.Lister):
         for text in self.args.device_spec:
             host, _, path = text.rpartition('=')
             specs[host] = device_spec.parse_device_specs(disk.read_text(path), path)
-        results = additions.build_additions(rows, specs, _read_snapshot(self))
+        snapshot = _read_snapshot(self)
+        results = additions.build_additions(rows, specs, snapshot)
         entries, contradictions = assignments.split_results(results)
         disk.write_document(self.args.output, {'additions': entries})
-        return _report_contradictions(self, contradictions)
+        return _report_contradictions(self, contradictions, snapshot)
 
 
 def _read_snapshot(command: base.Lister) -> Snapshot | None:
@@ -197,16 +199,19 @@ def _read_snapshot(command: base.Lister) -> Snapshot | None:
     if command.args.snapshot:
         return disk.read_snapshot(command.args.snapshot)
     command.log.warning('Without --snapshot nothing is compared with what is allocated')
-    command.empty_message = 'The facts do not contradict each other'
     return None
 
 
-def _report_contradictions(command: base.Lister, contradictions: Iterable[Finding]) -> base.Output:
-    """Return the table of the facts that the file lacks; set the exit status if there are any."""
-    rows = [
-        (contradiction.subject, contradiction.reason, contradiction.facts['file'])
-        for contradiction in contradictions
-    ]
+def _report_contradictions(
+    command: base.Lister, contradictions: Iterable[Finding], snapshot: Snapshot | None
+) -> base.Output:
+    """Return the table of contradictions; set the exit status, or the sentence if there is none.
+
+    :param snapshot: the allocations that the facts were compared with; None: with none
+    """
+    if snapshot is None:
+        command.empty_message = 'The facts do not contradict each other'
+    rows = [(item.subject, item.reason, item.facts['file']) for item in contradictions]
     if rows:
         command.exit_status = errors.ExitStatus.DIFFERS
     return _COLUMNS, rows

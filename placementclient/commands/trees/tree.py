@@ -25,7 +25,7 @@ _DETAIL_OPTIONS = (
     option.make_workers_option('trees to read'),
 )
 
-#: The format of a picture by the end of the name of its file.
+#: The format of a picture, by the end of the name of its file.
 _FORMATS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
 
 
@@ -42,7 +42,7 @@ class ShowTree(DocumentCommand):
     def make_text(self) -> Text:
         from placementclient.render import trees as render
 
-        trees = list(_read_trees_for_output(self))
+        trees = list(_read_trees(self, traits=not self.prints_text))
         if not trees:
             raise errors.NoSuchProvider(f'{self.args.provider} was deleted in the meantime')
         if len(trees) > 1:
@@ -65,35 +65,11 @@ class ListTree(DocumentCommand):
     def make_text(self) -> Text:
         from placementclient.render import trees as render
 
-        if self.args.formatter == self.formatter_default:
-            return _draw_trees(self, _read_trees_for_output(self), {})
+        trees = _read_trees(self, traits=not self.prints_text)
+        if self.prints_text:
+            return _draw_trees(self, trees, {})
         shown = {'allocations': self.args.allocations}
-        return Text(
-            {
-                'trees': [
-                    render.make_tree_record(tree, **shown) for tree in _read_trees_for_output(self)
-                ]
-            },
-            (),
-        )
-
-
-def _read_trees_for_output(command: DocumentCommand) -> Iterator[Tree]:
-    """Yield the selected trees as soon as they are read; in data formats with their traits."""
-    return _read_trees(command, traits=command.args.formatter != command.formatter_default)
-
-
-def _draw_trees(
-    command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, object]
-) -> Text:
-    """Return trees as text, with bars and colours on a terminal."""
-    from placementclient.render import trees as render
-
-    is_terminal = command.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
-    style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
-    shown = {'traits': command.args.traits, 'allocations': command.args.allocations}
-    lines = (line for tree in trees for line in render.format_tree(tree, style, **shown))
-    return Text(data, lines, has_colours=style.colours)
+        return Text({'trees': [render.make_tree_record(tree, **shown) for tree in trees]}, ())
 
 
 class GraphTree(base.PlacementCommand):
@@ -121,21 +97,21 @@ class GraphTree(base.PlacementCommand):
         from placementclient.render import graphs, pictures
 
         suffix = os.path.splitext(self.args.output)[1].lower()
-        kind = self.args.format or _FORMATS.get(suffix)
-        if kind is None:
+        picture_format = self.args.format or _FORMATS.get(suffix)
+        if picture_format is None:
             raise errors.UsageError(
                 f'{self.args.output}: does not end in .dot, .gv or .svg: give --format'
             )
         shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
         if self.args.plan:
-            picture = graphs.make_plan_picture(self._read_planned(), **shown)
+            picture = graphs.make_plan_picture(self._select_changes(), **shown)
         else:
             picture = graphs.make_tree_picture(list(_read_trees(self)), self.args.assume, **shown)
-        text = {'dot': graphs.draw_dot, 'svg': pictures.draw_svg}[kind](picture)
+        text = {'dot': graphs.draw_dot, 'svg': pictures.draw_svg}[picture_format](picture)
         disk.write_text(self.args.output, text)
 
-    def _read_planned(self) -> Sequence[Change]:
-        """Return the trees of ``--plan`` that the options select."""
+    def _select_changes(self) -> Sequence[Change]:
+        """Return the changes of the plan of ``--plan`` to the trees that the options select."""
         from placementclient.runs import storage
 
         if self.args.snapshot or self.args.assume:
@@ -145,14 +121,18 @@ class GraphTree(base.PlacementCommand):
 
 
 def _read_trees(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:
-    """Yield the selected trees, from ``--snapshot`` or from Placement."""
+    """Yield the trees that the options select, each as soon as it is read.
+
+    :param traits: whether the traits are needed, also without ``--traits``
+    """
     if command.args.snapshot or command.args.assume:
-        return _read_assumed_trees(command)
+        return _read_trees_of_snapshot(command)
     from placementclient.reading import capture, tree_reader
 
-    client, names = command.client, _select_trees(command)
+    client, names = command.client, _select_tree_names(command)
     if not names and client.snapshot_reader and client.microversion >= capture.SINCE:
-        return _list_trees(capture.capture(client))
+        # A database at hand: all trees are read from its tables at once, which is faster.
+        return _make_trees(capture.capture(client))
     return tree_reader.read_trees(
         client,
         names,
@@ -162,27 +142,30 @@ def _read_trees(command: base.PlacementCommand, *, traits: bool = False) -> Iter
     )
 
 
-def _select_trees(
+def _read_trees_of_snapshot(command: base.PlacementCommand) -> Iterator[Tree]:
+    """Yield the selected trees of ``--snapshot``, or of Placement, as ``--assume`` changes them."""
+    snapshot = cloud_options.read_cloud(command).snapshot
+    try:
+        roots = snapshot.root_uuids(_select_tree_names(command, snapshot))
+    except errors.NoSuchProvider as reason:
+        path = command.args.snapshot or ', '.join(command.args.assume)
+        raise errors.NoSuchProvider(f'{path}: {reason}') from reason
+    return _make_trees(snapshot, roots)
+
+
+def _select_tree_names(
     command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
-    """Return the tree of the argument ``<provider>``, or those that the options select."""
+    """Return the argument ``<provider>``, or the names or root UUIDs that the options select.
+
+    :param snapshot: the providers to select from; None: those of Placement
+    """
     if 'provider' in command.args:
         return [command.args.provider]
     return selection_options.select_trees(command, snapshot)
 
 
-def _read_assumed_trees(command: base.PlacementCommand) -> Iterator[Tree]:
-    """Yield the selected trees of a snapshot, or of Placement with the changes of ``--assume``."""
-    snapshot = cloud_options.read_cloud(command).snapshot
-    try:
-        roots = snapshot.root_uuids(_select_trees(command, snapshot))
-    except errors.NoSuchProvider as reason:
-        path = command.args.snapshot or ', '.join(command.args.assume)
-        raise errors.NoSuchProvider(f'{path}: {reason}') from reason
-    return _list_trees(snapshot, roots)
-
-
-def _list_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
+def _make_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
     """Yield trees of a snapshot.
 
     :param roots: the UUIDs of their roots; none: all trees
@@ -193,3 +176,16 @@ def _list_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]
     topology = Topology(snapshot)
     for root_uuid in roots or topology.trees:
         yield Tree(snapshot, snapshot.providers[root_uuid], topology.sharing_providers(root_uuid))
+
+
+def _draw_trees(
+    command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, object]
+) -> Text:
+    """Return trees as text, with bars and colours on a terminal."""
+    from placementclient.render import trees as render
+
+    is_terminal = command.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
+    style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
+    shown = {'traits': command.args.traits, 'allocations': command.args.allocations}
+    lines = (line for tree in trees for line in render.format_tree(tree, style, **shown))
+    return Text(data, lines, has_colours=style.colours)
