@@ -35,12 +35,12 @@ class Owner(NamedTuple):
 
 
 #: The names of the providers of Neutron's agents, and of their devices.
-NEUTRON = re.compile('[^:]+:.* agent(:.*)?')
+NEUTRON_PROVIDER = re.compile('[^:]+:.* agent(:.*)?')
 #: Ironic has none: nova-compute reports its nodes, as roots.
 OTHERS = (
     Owner('Blazar', re.compile('blazar_.+'), ('CUSTOM_RESERVATION_',)),
     Owner('Cyborg', classes=('FPGA',), traits=('CUSTOM_FPGA_',)),
-    Owner('Neutron', NEUTRON, ('NET_',)),
+    Owner('Neutron', NEUTRON_PROVIDER, ('NET_',)),
 )
 
 

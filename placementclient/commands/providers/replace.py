@@ -66,7 +66,7 @@ class ReplaceProvider(ChangeCommand):
     )
 
     def execute(self) -> base.Output:
-        from placementclient.insight.owners import NEUTRON
+        from placementclient.insight.owners import NEUTRON_PROVIDER
         from placementclient.producers.replace import Replacement, ReplaceProducer
 
         if (self.args.uuid is None) == (self.args.twin is None):
@@ -79,7 +79,7 @@ class ReplaceProvider(ChangeCommand):
             self._refuse_other_host(replacing, self.args.hypervisors)
         self.empty_message = replacing.finished or self.empty_message
         output = self.plan_and_apply(replacing)
-        if NEUTRON.fullmatch(replacing.old_name):
+        if NEUTRON_PROVIDER.fullmatch(replacing.old_name):
             self._warn_of_ports(replacing)
         return output
 

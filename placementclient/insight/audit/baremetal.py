@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of bare metal nodes, compared with Ironic."""
+"""Checks of bare metal nodes, compared with Ironic."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -54,7 +54,7 @@ def _find_missing_class(
     is_reported = root.inventories or not node.withheld
     if resource_class not in root.inventories and is_reported:
         facts = {'resource_class': resource_class, 'inventories': sorted(root.inventories)}
-        yield cloud.make_finding(root, facts, None, _REPORTED)
+        yield cloud.make_finding(root, facts, reason=_REPORTED)
 
 
 def _is_unusable(node: BaremetalNode) -> bool:
@@ -73,7 +73,7 @@ def _find_state_differences(
             building = _UNKNOWN
             if cloud.answers.has('servers'):
                 building = next(filter(None, map(cloud.find_skip_reason, holding)), '')
-            yield cloud.make_finding(root, {'holds': holding}, None, _HOLDER, building)
+            yield cloud.make_finding(root, {'holds': holding}, reason=_HOLDER, passed_over=building)
     elif is_free and _is_unusable(node):
         yield from _find_offered_classes(cloud, node, root)
     elif is_free and node.state == 'available':

@@ -47,6 +47,9 @@ class MissingFields(Exception):
 class Answers(NamedTuple):
     """Lists of other services; ``None`` for a list that the audit does not have.
 
+    A check runs only if the audit has all lists that it needs: :attr:`checks.Check.needs`. So for a
+    check, ``answers.agents or ()`` is empty only if Neutron has no agents.
+
     :param servers: all servers, by UUID
     :param flavors: all flavors, those of single projects too
     :param limits: the names of the resources with a registered limit
@@ -167,7 +170,7 @@ class Cloud:
         self,
         state: ProviderState,
         facts: Mapping[str, object],
-        remedy: Remedy | None,
+        remedy: Remedy | None = None,
         reason: str = '',
         passed_over: str = '',
     ) -> Finding:
@@ -209,14 +212,14 @@ class Cloud:
         return [(state, usage) for state, usage in pairs if usage]
 
     @cached_property
-    def faulty_consumers(self) -> Mapping[str, list[AuditedConsumer]]:
-        """The consumers with a fault, by the ID of the check that reports it, in order of UUIDs."""
-        faulty = defaultdict[str, list[AuditedConsumer]](list)
+    def consumers_by_check(self) -> Mapping[str, list[AuditedConsumer]]:
+        """The consumers that checks report, by the ID of the check, in the order of UUIDs."""
+        by_check = defaultdict[str, list[AuditedConsumer]](list)
         for _, consumer in sorted(self.snapshot.consumers.items()):
             audited = AuditedConsumer(self, consumer)
             for check in _find_checks(audited):
-                faulty[check].append(audited)
-        return faulty
+                by_check[check].append(audited)
+        return by_check
 
     @cached_property
     def heals(self) -> Mapping[str, list[healing.Heal]]:
@@ -329,7 +332,7 @@ class AuditedConsumer:
 
 
 def _find_checks(audited: AuditedConsumer) -> Iterator[str]:
-    """Yield the IDs of the checks that report a consumer; none without a known fault."""
+    """Yield the IDs of the checks that report a consumer."""
     cloud = audited.cloud
     if audited.migration is not None:
         if audited.migration.is_over:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of consumers: allocations that should be elsewhere, unknown owners and types."""
+"""Checks of consumers: allocations that should be elsewhere, unknown owners and types."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,7 +24,7 @@ _UNTYPED = 'the service that owns the consumer sets its type with the next write
 
 def find_orphans(cloud: Cloud) -> Iterator[Finding]:
     """Yield the consumers of leaked allocations: Nova has no server or migration with the UUID."""
-    for audited in cloud.faulty_consumers['orphan']:
+    for audited in cloud.consumers_by_check['orphan']:
         is_known = (
             audited.consumer.uuid in cloud.deleted or audited.consumer.uuid in cloud.answers.gone
         )
@@ -43,7 +43,7 @@ def make_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
     """
 
     def find_consumers(cloud: Cloud) -> Iterator[Finding]:
-        for audited in cloud.faulty_consumers[kind]:
+        for audited in cloud.consumers_by_check[kind]:
             yield _make_consumer_finding(audited, kind)
 
     return find_consumers
@@ -51,14 +51,14 @@ def make_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
 
 def find_servers_in_migration(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with allocations on several hosts and a migration in progress."""
-    for audited in cloud.faulty_consumers['in-migration']:
+    for audited in cloud.consumers_by_check['in-migration']:
         reason = f'it ends with the migration: {_LOOK.format(audited.consumer.uuid)}'
         yield make_unsafe_finding(audited, reason)
 
 
 def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
     """Yield the consumers with allocations on several hosts, if the lists do not say why."""
-    for audited in cloud.faulty_consumers['on-several-trees']:
+    for audited in cloud.consumers_by_check['on-several-trees']:
         reason = (
             f'it is not known why: {_LOOK.format(audited.consumer.uuid)}, and audit again with the '
             'lists of servers and migrations'
@@ -97,7 +97,7 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
         counts = {'typed': len(every) - len(untyped), 'of': len(every)}
         for consumer in untyped:
             roots = cloud.find_roots(consumer)
-            yield make_finding(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
+            yield make_finding(consumer.uuid, {'type': None, **counts}, roots, reason=_UNTYPED)
 
 
 def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
@@ -130,4 +130,4 @@ def make_unsafe_finding(audited: AuditedConsumer, reason: str, **more: object) -
         facts['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
-    return make_finding(consumer.uuid, facts | more, cloud.find_roots(consumer), None, reason)
+    return make_finding(consumer.uuid, facts | more, cloud.find_roots(consumer), reason=reason)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of servers that hold a part of what they need on another root than their host's."""
+"""A check of servers that hold a part of what they need on another root than their host's."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from placementclient.placing.providers import is_sharing
 
 def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers that hold a class on another root, and too little of it on their host."""
-    for audited in cloud.faulty_consumers['held-elsewhere']:
+    for audited in cloud.consumers_by_check['held-elsewhere']:
         own = cloud.evidence.find_own_host(audited.server) if audited.server else None
         if own is None or audited.skip_reason:
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of hosts, compared with nova-compute and its hypervisors."""
+"""Checks of hosts, compared with nova-compute and its hypervisors."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -59,7 +59,7 @@ def find_twins(cloud: Cloud) -> Iterator[Finding]:
             }
             roots = (other.uuid, live.uuid)
             if reason := explain_foreign_owner(cloud, other, node.node):
-                yield make_finding(other.name, facts, roots, None, reason)
+                yield make_finding(other.name, facts, roots, reason=reason)
                 continue
             if not count_consumers(cloud, other):
                 yield make_finding(other.name, facts, roots, make_advice('purge', other.reference))
@@ -84,7 +84,7 @@ def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
         for other in (*dead, *by_servers)[:1] if live is None else ():
             facts |= {'provider': other.uuid, 'consumers': count_consumers(cloud, other)}
             if reason := explain_foreign_owner(cloud, other, node.node):
-                yield make_finding(other.name, facts, (other.uuid,), None, reason)
+                yield make_finding(other.name, facts, (other.uuid,), reason=reason)
                 continue
             named = () if _find_original_name(other) == node.node else ('--name', node.node)
             made = make_advice('replace', other.reference, '--uuid', str(node.uuid), *named)

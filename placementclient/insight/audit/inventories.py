@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of inventories, of allocations against them, and of PCI devices."""
+"""Checks of inventories, of allocations against them, and of PCI devices."""
 
 import math
 import re
@@ -62,7 +62,7 @@ def find_usage_above_capacity(cloud: Cloud) -> Iterator[Finding]:
             remedy = advise_amending(state.reference, name, {'allocation_ratio': ratio})
             yield cloud.make_finding(state, facts, remedy, _RATIO)
         else:
-            yield cloud.make_finding(state, facts, None, _UNSHARED.format(name, state.uuid))
+            yield cloud.make_finding(state, facts, reason=_UNSHARED.format(name, state.uuid))
 
 
 def find_unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def find_doubled_devices(cloud: Cloud) -> Iterator[Finding]:
             if len(by_owner) > 1:
                 names = {owner: state.name for owner, state in sorted(by_owner.items())}
                 facts = {'address': address, **names}
-                yield cloud.make_finding(by_owner['nova'], facts, None, _ONE_OWNER)
+                yield cloud.make_finding(by_owner['nova'], facts, reason=_ONE_OWNER)
 
 
 def _list_inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]:

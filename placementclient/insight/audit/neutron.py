@@ -1,47 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of what is Neutron's: the providers of agents and segments, and what ports hold."""
+"""Checks of the providers of Neutron's agents and segments, and of what its ports request."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
-from placementclient.insight.owners import NEUTRON
+from placementclient.insight.owners import NEUTRON_PROVIDER
 from placementclient.model.consumers import Consumer, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
 from placementclient.model.servers import is_same_host
 
-_ADVICE_RESTART_AGENT = (
+#: OVN's driver names all providers for the former, also those of gateways.
+_OVN, _OVN_GATEWAY = 'OVN Controller agent', 'OVN Controller Gateway agent'
+_BANDWIDTH_PREFIX = 'NET_BW_'
+_RESTART_AGENT = (
     'Neutron writes these providers itself: see in the log of neutron-server why it has not, and '
     'restart the agent, which makes Neutron try again'
 )
-_ADVICE_DELETE_PROVIDER = (
+_DELETE_PROVIDER = (
     'Neutron deletes no provider. When no server has allocations on it, delete it, children first: '
     'placement resource provider delete PROVIDER'
 )
-_BANDWIDTH_PREFIX = 'NET_BW_'
-_ADVICE_REATTACH_PORT = (
+_REATTACH_PORT = (
     'Nova and Neutron allocate when a port is attached: openstack server remove port, then '
     'openstack server add port, or a cold migration'
 )
-#: OVN's driver names all providers for the former, also those of gateways.
-_OVN, _OVN_GATEWAY = 'OVN Controller agent', 'OVN Controller Gateway agent'
 #: The name of a segment's provider, before the segment's ID.
 _SEGMENT_PREFIX = 'Neutron segment id '
 _IPV4 = 'IPV4_ADDRESS'
-_ADVICE_READ_LOG = (
+_READ_LOG = (
     'Neutron writes it when a subnet of the segment changes, but only if its section [placement] '
     'and its section [nova] work: see the log of neutron-server'
 )
-_ADVICE_DELETE_SEGMENT = (
-    'if the network is gone, delete it: placement resource provider delete PROVIDER'
-)
+_DELETE_SEGMENT = 'if the network is gone, delete it: placement resource provider delete PROVIDER'
 
 
 def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the devices whose bandwidth differs from the configuration of Neutron's agent."""
     agents = cloud.answers.agents or ()
-    has_providers = any(NEUTRON.fullmatch(state.name) for state in cloud.list_providers())
+    has_providers = any(NEUTRON_PROVIDER.fullmatch(state.name) for state in cloud.list_providers())
     if agents and has_providers and not any(map(_reports_resources, agents)):
         raise MissingFields(
             'no agent reports bandwidths, as those of OVN never do: nothing can be compared'
@@ -52,9 +50,7 @@ def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
                 root.uuid for root in cloud.snapshot.roots() if _is_on_host(agent, root.name)
             )
             subject = f'{agent.host}:{agent.type}'
-            yield make_finding(
-                subject, {'resources_synced': False}, roots, None, _ADVICE_RESTART_AGENT
-            )
+            yield make_finding(subject, {'resources_synced': False}, roots, reason=_RESTART_AGENT)
         yield from _compare_bandwidths(cloud, agent)
 
 
@@ -75,16 +71,14 @@ def _compare_bandwidths(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
         }
         if totals != amounts:
             facts = {'configured': dict(amounts), 'inventory': totals}
-            yield make_finding(
-                name, facts, (host.uuid,) if host else (), None, _ADVICE_RESTART_AGENT
-            )
+            yield make_finding(name, facts, (host.uuid,) if host else (), reason=_RESTART_AGENT)
 
 
 def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
     """Yield the providers named after a Neutron agent that is gone or on another host."""
     for state in cloud.list_providers():
         root = cloud.snapshot.providers[state.provider.root_uuid]
-        if state is root or not NEUTRON.fullmatch(state.name):
+        if state is root or not NEUTRON_PROVIDER.fullmatch(state.name):
             continue
         hypervisor, kind, *device = state.name.split(':', 2)
         agents = [
@@ -101,7 +95,7 @@ def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
             continue
         consumers = [consumer.uuid for consumer in cloud.snapshot.consumers_on(state.uuid)]
         facts = {'named_for': hypervisor, 'host': root.name, 'consumers': consumers}
-        yield cloud.make_finding(state, facts, None, _ADVICE_DELETE_PROVIDER)
+        yield cloud.make_finding(state, facts, reason=_DELETE_PROVIDER)
 
 
 def _is_on_host(agent: NetworkAgent, hypervisor: str) -> bool:
@@ -125,7 +119,11 @@ def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
                 passed_over = passed_over or 'a migration is not over'
             facts = {'ports': [port.uuid for port in ports], **facts}
             yield make_finding(
-                uuid, facts, cloud.find_roots(consumer), None, _ADVICE_REATTACH_PORT, passed_over
+                uuid,
+                facts,
+                cloud.find_roots(consumer),
+                reason=_REATTACH_PORT,
+                passed_over=passed_over,
             )
 
 
@@ -162,13 +160,13 @@ def find_address_differences(cloud: Cloud) -> Iterator[Finding]:
         facts = {'addresses': addresses, 'inventory': 0, 'hosts_in_aggregate': 0}
         state = cloud.snapshot.providers.get(uuid)
         if state is None:
-            yield make_finding(f'{_SEGMENT_PREFIX}{uuid}', facts, (), None, _ADVICE_READ_LOG)
+            yield make_finding(f'{_SEGMENT_PREFIX}{uuid}', facts, (), reason=_READ_LOG)
             continue
         members = sum(not host.aggregates.isdisjoint(state.aggregates) for host in hosts)
         total = state.inventories[_IPV4].total if _IPV4 in state.inventories else 0
         if total != addresses or not members:
             facts |= {'inventory': total, 'hosts_in_aggregate': members}
-            yield make_finding(state.name, facts, (uuid,), None, _ADVICE_READ_LOG)
+            yield make_finding(state.name, facts, (uuid,), reason=_READ_LOG)
     for state in cloud.snapshot.roots():
         if state.name.startswith(_SEGMENT_PREFIX) and state.uuid not in segments:
-            yield cloud.make_finding(state, {'addresses': 0}, None, _ADVICE_DELETE_SEGMENT)
+            yield cloud.make_finding(state, {'addresses': 0}, reason=_DELETE_SEGMENT)

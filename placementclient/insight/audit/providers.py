@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of providers: of their names, traits, aggregates and trees."""
+"""Checks of providers: of their names, traits, aggregates and trees."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
@@ -72,7 +73,7 @@ def find_doubled_hosts(cloud: Cloud) -> Iterator[Finding]:
                 'consumers': {r.name: identities.count_consumers(cloud, r) for r in (short, full)},
             }
             reason = identities.explain_foreign_owner(cloud, short, full.name) or _TWINS
-            yield make_finding(short.name, facts, (short.uuid, full.uuid), None, reason)
+            yield make_finding(short.name, facts, (short.uuid, full.uuid), reason=reason)
 
 
 def find_sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
@@ -80,7 +81,7 @@ def find_sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
     for state in filter(is_sharing, cloud.list_providers()):
         if not state.aggregates:
             reason = f'{_JOIN}: {_ADD} {state.reference} AGGREGATE'
-            yield cloud.make_finding(state, _describe_sharing(state), None, reason)
+            yield cloud.make_finding(state, _describe_sharing(state), reason=reason)
 
 
 def find_lone_sharing_providers(cloud: Cloud) -> Iterator[Finding]:
@@ -88,7 +89,7 @@ def find_lone_sharing_providers(cloud: Cloud) -> Iterator[Finding]:
     for state in filter(is_sharing, cloud.list_providers()):
         if state.aggregates and _is_only_member(cloud, state):
             yield cloud.make_finding(
-                state, _describe_sharing(state), None, f'{_JOIN}: {_ADD} HOST AGGREGATE'
+                state, _describe_sharing(state), reason=f'{_JOIN}: {_ADD} HOST AGGREGATE'
             )
 
 
@@ -131,25 +132,39 @@ def find_wide_trees(cloud: Cloud) -> Iterator[Finding]:
         return
     scheduling, flavors = cloud.answers.scheduling, cloud.answers.flavors
     requests = list(scheduling.build_accepted_requests(flavors or ()))
-    counts = _build_counters(cloud, requests)
+    counters = _make_flavor_counters(cloud, requests)
     for root, many in wide.items():
         tree = cloud.topology.trees[root]
         facts = {'providers': many}
         together = {name: _count_used_together(cloud, tree, name, requests) for name in many}
         if together := {name: number for name, number in together.items() if number > 1}:
             facts['together'] = together
-        numbers = {name: (count(root).count, limit) for name, limit, count in counts}
-        if above := {name: n for name, (n, limit) in numbers.items() if n > limit}:
+        numbers = {counter.flavor: counter.count_in_tree(root).count for counter in counters}
+        if above := {c.flavor: numbers[c.flavor] for c in counters if numbers[c.flavor] > c.limit}:
             facts['candidates'] = above
-        yield cloud.make_finding(tree[0], facts, None, _WIDE)
+        yield cloud.make_finding(tree[0], facts, reason=_WIDE)
 
 
-def _build_counters(
+class _FlavorCounter(NamedTuple):
+    """The candidates of a flavor.
+
+    :param limit: the most that Nova takes
+    :param count_in_tree: counts those in a tree, by the UUID of its root
+    """
+
+    flavor: str
+    limit: int
+    count_in_tree: Callable[[str], candidate_count.TreeCandidates]
+
+
+def _make_flavor_counters(
     cloud: Cloud, requests: Iterable[tuple[Flavor, CandidateRequest]]
-) -> list[tuple[str, int, Callable[[str], candidate_count.TreeCandidates]]]:
-    """Return each flavor's name, the limit of its candidates, and a function that counts them."""
+) -> list[_FlavorCounter]:
+    """Return the counters of all flavors whose candidates Nova limits."""
     return [
-        (flavor.name, request.limit, candidate_count.make_counter(cloud.topology, request))
+        _FlavorCounter(
+            flavor.name, request.limit, candidate_count.make_counter(cloud.topology, request)
+        )
         for flavor, request in requests
         if request.limit is not None
     ]

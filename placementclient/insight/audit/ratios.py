@@ -37,24 +37,24 @@ class _AggregateRatios(NamedTuple):
     hosts: Mapping[str, list[_Ratio]]
 
     @property
-    def parts(self) -> list[tuple[str, str]]:
-        """Pairs of the UUID of each host's root and the class."""
+    def root_classes(self) -> list[tuple[str, str]]:
+        """The root's UUID of each host, each with the class."""
         return [(uuid, self.resource_class) for uuid in self.hosts]
 
     @property
-    def values(self) -> dict[str, frozenset[float]]:
+    def ratios_by_root(self) -> dict[str, frozenset[float]]:
         """The ratios of each host, by the UUID of its root."""
         return {uuid: frozenset(r.value for r in listed) for uuid, listed in self.hosts.items()}
 
     @property
-    def is_agreed(self) -> bool:
+    def is_uniform(self) -> bool:
         """True if all hosts of the aggregate have the same ratio."""
-        return len(set(self.values.values())) == 1
+        return len(set(self.ratios_by_root.values())) == 1
 
     @property
-    def usual(self) -> float | None:
+    def usual_ratio(self) -> float | None:
         """The ratio of more than half of the hosts, if there is one."""
-        ((values, number),) = Counter(self.values.values()).most_common(1)
+        ((values, number),) = Counter(self.ratios_by_root.values()).most_common(1)
         return next(iter(values)) if number * 2 > len(self.hosts) and len(values) == 1 else None
 
 
@@ -84,22 +84,25 @@ def _read_ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
 def _compare_hosts(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
 ) -> Iterator[Finding]:
-    """Compare the hosts of each aggregate with each other; return each host once for a class."""
+    """Yield the ratios that differ in an aggregate, each host once for a class.
+
+    A ratio that a ``nova.conf`` sets, or that all hosts of some aggregate share, is right.
+    """
     groups = list(_group_hosts(cloud, ratios))
-    told = {(uuid, name) for uuid, named in cloud.answers.ratios.items() for name in named}
-    told.update(part for group in groups if group.is_agreed for part in group.parts)
+    settled = {(uuid, name) for uuid, named in cloud.answers.ratios.items() for name in named}
+    settled.update(part for group in groups if group.is_uniform for part in group.root_classes)
     for group in groups:
-        untold = [part for part in group.parts if part not in told]
-        if untold and group.usual is None:
-            told.update(untold)
+        pending = [part for part in group.root_classes if part not in settled]
+        if pending and group.usual_ratio is None:
+            settled.update(pending)
             yield _make_tied_finding(cloud, group)
             continue
-        for uuid, name in untold:
+        for uuid, name in pending:
             for ratio in group.hosts[uuid]:
-                if group.usual is not None and ratio.value != group.usual:
-                    told.add((uuid, name))
-                    facts = {'others': group.usual, 'aggregate': group.aggregate}
-                    yield _make_ratio_finding(cloud, ratio, group.usual, facts)
+                if group.usual_ratio is not None and ratio.value != group.usual_ratio:
+                    settled.add((uuid, name))
+                    facts = {'others': group.usual_ratio, 'aggregate': group.aggregate}
+                    yield _make_ratio_finding(cloud, ratio, group.usual_ratio, facts)
 
 
 def _group_hosts(
@@ -119,10 +122,10 @@ def _group_hosts(
 def _make_tied_finding(cloud: Cloud, group: _AggregateRatios) -> Finding:
     """Return the finding about an aggregate without a usual ratio, with its hosts by ratio."""
     names = defaultdict[str, list[str]](list)
-    for uuid, values in group.values.items():
+    for uuid, values in group.ratios_by_root.items():
         names[', '.join(map(str, sorted(values)))].append(cloud.provider_name(uuid))
     facts = {'resource_class': group.resource_class, 'ratios': dict(names)}
-    return make_finding(group.aggregate, facts, tuple(group.hosts), None, _TIED)
+    return make_finding(group.aggregate, facts, tuple(group.hosts), reason=_TIED)
 
 
 def _make_ratio_finding(

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.model.consumers import Consumer, sum_parts
@@ -79,26 +80,46 @@ def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
             yield _make_server_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
 
 
+class _TraitRule(NamedTuple):
+    """A trait in a flavor or an image.
+
+    :param suffix: that of its group; empty for the server as a whole
+    :param rule: ``required`` or ``forbidden``
+    """
+
+    suffix: str
+    trait: str
+    rule: str
+
+
 def _find_broken_rules(
-    cloud: Cloud, consumer: Consumer, rules: Sequence[tuple[str, str, str]]
+    cloud: Cloud, consumer: Consumer, rules: Sequence[_TraitRule]
 ) -> dict[str, list[str]]:
     """Return the traits that a server's host lacks and the forbidden ones that it has, by kind."""
     [root] = cloud.find_providers_by_root(consumer)
+    # A group may be on any provider of the host; what the server as a whole forbids counts on those
+    # that it uses.
     used = {t for uuid in consumer.allocations for t in cloud.snapshot.providers[uuid].traits}
     present = used.union(*(state.traits for state in cloud.topology.trees[root]))
     broken = {
-        'lacks': [n for _, n, rule in rules if rule == 'required' and n not in present],
-        'forbidden': [n for s, n, rule in rules if rule == 'forbidden' and not s and n in used],
+        'lacks': [
+            rule.trait for rule in rules if rule.rule == 'required' and rule.trait not in present
+        ],
+        'forbidden': [
+            rule.trait
+            for rule in rules
+            if rule.rule == 'forbidden' and not rule.suffix and rule.trait in used
+        ],
     }
     return {kind: sorted(names) for kind, names in broken.items() if names}
 
 
-def _read_trait_rules(flavor: Flavor, image: Image | None) -> Iterator[tuple[str, str, str]]:
-    """Yield the group suffix, the name and the rule of each trait in a flavor or an image."""
+def _read_trait_rules(flavor: Flavor, image: Image | None) -> Iterator[_TraitRule]:
+    """Yield the rule of each trait in a flavor or an image."""
     for key, rule in chain(flavor.extra_specs.items(), image.properties.items() if image else ()):
         match = EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'trait':
-            yield match[2] or '', match[3], rule
+            yield _TraitRule(match[2] or '', match[3], rule)
 
 
 def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer]]:
@@ -124,4 +145,4 @@ def _make_server_finding(
 ) -> Finding:
     """Return the finding about a server, which concerns all trees with its allocations."""
     roots, passed_over = cloud.find_roots(consumer), cloud.find_skip_reason(server.uuid)
-    return make_finding(server.uuid, facts, roots, None, reason, passed_over)
+    return make_finding(server.uuid, facts, roots, reason=reason, passed_over=passed_over)

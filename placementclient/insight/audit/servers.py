@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of servers: no allocations, wrong amounts, or allocations of another owner."""
+"""Checks of servers: no allocations, wrong amounts, or allocations of another owner."""
 
 from collections.abc import Iterator, Mapping
 
@@ -83,7 +83,9 @@ def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
             holds = {
                 cloud.provider_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
             }
-            yield _make_server_finding(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
+            yield _make_server_finding(
+                cloud, server, {'holds': holds}, reason=_ELSEWHERE, other_root=root
+            )
 
 
 def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
@@ -100,8 +102,8 @@ def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
         if not wrong:
             continue
         facts = {
-            side: {name: amounts[place] for name, amounts in wrong.items()}
-            for place, side in enumerate(('holds', 'should_hold'))
+            'holds': {name: allocated for name, (allocated, _) in wrong.items()},
+            'should_hold': {name: right for name, (_, right) in wrong.items()},
         }
         heal = heal_amounts(cloud.snapshot, server, consumer)
         remedy = HealServer(server.uuid, corrects_amounts=True) if heal.consumer else None
@@ -124,13 +126,13 @@ def _make_server_finding(
     cloud: Cloud,
     server: Server,
     facts: Mapping[str, object],
-    remedy: Remedy | None,
+    remedy: Remedy | None = None,
     reason: str = '',
     passed_over: str = '',
-    also: str | None = None,
+    other_root: str | None = None,
 ) -> Finding:
-    """Return the finding about a server; it concerns the trees of its host, and of ``also``."""
-    roots = [*cloud.find_host_roots(server.hosts), *([also] if also else [])]
+    """Return the finding about a server; it concerns the trees of its host, and of another root."""
+    roots = [*cloud.find_host_roots(server.hosts), *([other_root] if other_root else [])]
     host = {'host': server.hosts[0]} if server.hosts else {}
     passed_over = cloud.find_skip_reason(server.uuid) or passed_over
     return make_finding(server.uuid, {**host, **facts}, tuple(roots), remedy, reason, passed_over)

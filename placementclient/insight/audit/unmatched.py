@@ -77,7 +77,7 @@ def find_unmatched_hosts(cloud: Cloud) -> Iterator[Finding]:
             facts['likely'] = names = [root.name for root in likely]
             reason = _SAME.format(', '.join(names))
         yield make_finding(
-            hypervisor.node, facts, tuple(root.uuid for root in likely), None, reason
+            hypervisor.node, facts, tuple(root.uuid for root in likely), reason=reason
         )
 
 
