@@ -73,7 +73,7 @@ class _Diagnosis:
                 sums[target.key] += amount
             for target, amount in option[index]:
                 total = self._problem.find_retained(item.consumer, target.key) + sums[target.key]
-                tried[self._problem.number_bin(target.key), amount, total] = None
+                tried[self._problem.find_or_add_bin(target.key), amount, total] = None
         largest = max(
             self._bins[number].units.max_unit - total + amount for number, amount, total in tried
         )
@@ -99,7 +99,7 @@ class _Diagnosis:
             for allocation, parts in zip(item.allocations, item.options[0], strict=True):
                 if allocation.row is not None:
                     target, amount = parts[0]
-                    needs[self._problem.number_bin(target.key)] += amount
+                    needs[self._problem.find_or_add_bin(target.key)] += amount
         for number, need in needs.items():
             free = self._bins[number].free
             if need > free:

@@ -100,14 +100,14 @@ def _check_identities(checked: CheckedChange) -> Iterator[str]:
             yield f'{provider.name} is below {parent.name}, which is in another tree'
 
 
-def _check_created_provider(checked: CheckedChange, change: ProviderChange) -> Iterator[str]:
+def _check_created_provider(checked: CheckedChange, provider: ProviderChange) -> Iterator[str]:
     """Yield the faults in the identity of a new provider."""
-    if change.root_provider_uuid not in checked.change.roots:
-        yield f'{change.name} is to be made in another tree'
+    if provider.root_provider_uuid not in checked.change.roots:
+        yield f'{provider.name} is to be made in another tree'
         return
-    stated = next((entry.uuid for entry in checked.find_entries(change) if entry.uuid), None)
-    expected = stated or str(uuid5(UUID(change.root_provider_uuid), change.name))
-    if change.uuid != expected:
-        yield f'{change.name} has not the UUID {expected}'
-    if change.parent_provider_uuid is None:
-        yield f'{change.name} has no parent'
+    stated = next((entry.uuid for entry in checked.find_entries(provider) if entry.uuid), None)
+    expected = stated or str(uuid5(UUID(provider.root_provider_uuid), provider.name))
+    if provider.uuid != expected:
+        yield f'{provider.name} has not the UUID {expected}'
+    if provider.parent_provider_uuid is None:
+        yield f'{provider.name} has no parent'

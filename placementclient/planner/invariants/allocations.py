@@ -11,8 +11,8 @@ from placementclient.planner.invariants.checked_change import Amounts, CheckedCh
 
 def check_allocations(checked: CheckedChange) -> Iterator[str]:
     """Yield the faults of allocations: amounts that no row moves, and places without room."""
-    moved = defaultdict[str, Amounts](lambda: Amounts(int))
-    yield from _sum_rows(checked, moved)
+    moved, faults = _sum_rows(checked)
+    yield from faults
     gains = Amounts(int)
     for amounts in moved.values():
         for key, amount in amounts.items():
@@ -26,11 +26,9 @@ def check_allocations(checked: CheckedChange) -> Iterator[str]:
         yield from _check_capacities(checked, provider, gains)
 
 
-def _sum_rows(checked: CheckedChange, moved: dict[str, Amounts]) -> Iterator[str]:
-    """Add the amounts of all rows to ``moved``, and yield the faults of the rows.
-
-    :param moved: by consumer, the amounts that it gains or loses
-    """
+def _sum_rows(checked: CheckedChange) -> tuple[dict[str, Amounts], list[str]]:
+    """Return the amounts that rows add and take, by consumer, and the faults of rows."""
+    moved, faults = defaultdict[str, Amounts](lambda: Amounts(int)), list[str]()
     moves = {
         (move.from_provider, move.resource_class, move.to_provider, move.to_resource_class)
         for move in checked.change.moves
@@ -38,24 +36,30 @@ def _sum_rows(checked: CheckedChange, moved: dict[str, Amounts]) -> Iterator[str
     additions = _list_additions(checked)
     for row in checked.change.reasons:
         amounts = moved[row.consumer_uuid]
+        source = checked.by_name.get(row.from_provider or '')
+        target = checked.by_name.get(row.to_provider or '')
         if row.from_provider is None or row.to_provider is None:
-            yield from _check_addition_row(checked, row, additions, amounts)
+            if target is None or not _take_addition(row, additions):
+                faults.append(
+                    f'no addition gives {row.consumer_uuid} {row.amount} {row.resource_class}'
+                )
+            else:
+                amounts[target.uuid, row.resource_class] += row.amount
             continue
-        source = checked.by_name.get(row.from_provider)
-        target = checked.by_name.get(row.to_provider)
         if source is None or target is None:
-            yield f'a row of {row.consumer_uuid} names a provider that is not in the plan'
+            faults.append(f'a row of {row.consumer_uuid} names a provider that is not in the plan')
             continue
         if row.amount <= 0:
-            yield f'a row of {row.consumer_uuid} moves {row.amount}'
+            faults.append(f'a row of {row.consumer_uuid} moves {row.amount}')
         move = row.from_provider, row.resource_class, row.to_provider, row.to_resource_class
         if row.is_move and move not in moves:
-            yield (
+            faults.append(
                 f'no move leads {row.resource_class} of {row.consumer_uuid} from '
                 f'{row.from_provider} to {row.to_provider} as {row.to_resource_class}'
             )
         amounts[source.uuid, row.resource_class] -= row.amount
         amounts[target.uuid, row.to_resource_class] += row.amount
+    return moved, faults
 
 
 def _list_additions(checked: CheckedChange) -> dict[tuple[str, str, str], int]:
@@ -70,23 +74,11 @@ def _list_additions(checked: CheckedChange) -> dict[tuple[str, str, str], int]:
     }
 
 
-def _check_addition_row(
-    checked: CheckedChange,
-    row: PlannedRow,
-    additions: dict[tuple[str, str, str], int],
-    amounts: Amounts,
-) -> Iterator[str]:
-    """Yield a fault for a row without a source that no addition explains; remove the used addition.
-
-    :param amounts: the amounts that the consumer gains, to which that of the row is added
-    """
-    name, is_renamed = row.to_provider, row.resource_class != row.to_resource_class
-    amount = additions.pop((row.consumer_uuid, name or '', row.resource_class), None)
-    if row.from_provider is not None or is_renamed or amount != row.amount:
-        yield f'no addition gives {row.consumer_uuid} {row.amount} {row.resource_class}'
-        return
-    uuid = checked.by_name[name or ''].uuid
-    amounts[uuid, row.resource_class] += amount
+def _take_addition(row: PlannedRow, additions: dict[tuple[str, str, str], int]) -> bool:
+    """Return whether an addition gives the amount of a row; the addition explains no other row."""
+    amount = additions.pop((row.consumer_uuid, row.to_provider or '', row.resource_class), None)
+    is_renamed = row.resource_class != row.to_resource_class
+    return row.from_provider is None and not is_renamed and amount == row.amount
 
 
 def _check_consumer(
@@ -105,25 +97,25 @@ def _check_consumer(
         yield f'{consumer.uuid} has no generation'
     # The service checks all allocations of the request, not only those that change.
     for provider_uuid, resources in consumer.after.allocations.items():
-        change = checked.by_uuid.get(provider_uuid)
+        provider = checked.by_uuid.get(provider_uuid)
         for name, amount in resources.items():
-            inventory = change.content_after.inventories.get(name) if change else None
-            if amount <= 0 or (change and not (inventory and inventory.admits(amount))):
+            inventory = provider.content_after.inventories.get(name) if provider else None
+            if amount <= 0 or (provider and not (inventory and inventory.admits(amount))):
                 yield f'{consumer.uuid} is to hold {amount} {name} of {provider_uuid}'
 
 
 def _check_capacities(
-    checked: CheckedChange, change: ProviderChange, gains: Amounts
+    checked: CheckedChange, provider: ProviderChange, gains: Amounts
 ) -> Iterator[str]:
     """Yield a fault for each changed inventory of a provider that is too small for its usage.
 
     :param gains: by provider and class, the amounts that rows add to the usage
     """
-    before, after, names = change.content_before, change.content_after, checked.names
+    before, after, names = provider.content_before, provider.content_after, checked.names
     for name in before.inventories.keys() | after.inventories.keys():
         used_before, capacity = before.used(name), after.capacity(name)
-        used = used_before + gains.get((change.uuid, name), 0)
-        if used == used_before and name not in change.changed_classes:
+        used = used_before + gains.get((provider.uuid, name), 0)
+        if used == used_before and name not in provider.changed_classes:
             continue
         # An inventory that was over its capacity may stay so far over it, if it gains nothing.
         tolerated = 0
@@ -133,4 +125,4 @@ def _check_capacities(
         is_stated = used == used_before and name in names.stated and name not in names.moved
         is_short = used > capacity + tolerated and not is_stated
         if is_short or capacity < 0:
-            yield f'{change.name} has room for {capacity} {name}, {used} will be in use'
+            yield f'{provider.name} has room for {capacity} {name}, {used} will be in use'

@@ -33,7 +33,7 @@ def check_contents(checked: CheckedChange) -> Iterator[str]:
 
 def _check_inventory(
     checked: CheckedChange,
-    change: ProviderChange,
+    provider: ProviderChange,
     name: str,
     net: int | None,
     origins: Sequence[Inventory],
@@ -43,25 +43,25 @@ def _check_inventory(
     :param net: by how much moves change the total; ``None``: no move concerns it
     :param origins: the inventories that are moved into it
     """
-    before = change.content_before.inventories.get(name)
-    after = change.content_after.inventories.get(name)
-    entries = checked.find_entries(change)
+    before = provider.content_before.inventories.get(name)
+    after = provider.content_after.inventories.get(name)
+    entries = checked.find_entries(provider)
     stated = [entry.inventories[name] for entry in entries if name in entry.inventories]
     is_left_out = not all(entry.can_have_class(name) for entry in entries)
     if net is None and not stated:
         is_wrong = after is not None if is_left_out else after != before
         if is_wrong:
-            yield f'{name} of {change.name} changes, the specification does not name it'
+            yield f'{name} of {provider.name} changes, the specification does not name it'
         return
     total = (before.total if before else 0) + (net or 0)
     if after is None:
         if total or any('total' in fields for fields in stated):
-            yield f'{change.name} is to have no {name}, against the specification'
+            yield f'{provider.name} is to have no {name}, against the specification'
         return
     if is_left_out:
-        yield f'{change.name} is to have {name}, against the specification'
+        yield f'{provider.name} is to have {name}, against the specification'
     yield from _check_fields(
-        change.name, name, after, stated, _list_allowed_values(before, after, origins, total)
+        provider.name, name, after, stated, _list_allowed_values(before, after, origins, total)
     )
 
 
@@ -142,9 +142,9 @@ def _check_traits_and_aggregates(checked: CheckedChange) -> Iterator[str]:
             yield f'{provider.name} has other aggregates than the specification gives it'
 
 
-def _list_stated_traits(change: ProviderChange, entry: ProviderSpec) -> set[str]:
+def _list_stated_traits(provider: ProviderChange, entry: ProviderSpec) -> set[str]:
     """Return the traits of an entry, except the one with which an operator disables a host."""
-    is_whole = 'traits' in entry.whole and not change.is_created
+    is_whole = 'traits' in entry.whole and not provider.is_created
     return {*entry.traits} - {DISABLED if is_whole else ''}
 
 

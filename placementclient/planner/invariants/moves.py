@@ -40,15 +40,15 @@ def _derive_moves(checked: CheckedChange) -> Iterator[InventoryMove]:
         for name, amount in move.resources.items():
             taken[source.uuid, name] += 0 if amount == ALL else amount
     for move, source, target in checked.moves:
-        change = checked.find_provider(target)
+        provider = checked.find_provider(target)
         for name, amount in move.resources.items():
             inventory = source.content_before.inventories.get(name)
-            if inventory is None or _has_moved(checked, move, name, source, change):
+            if inventory is None or _has_moved(checked, move, name, source, provider):
                 continue
             if amount == ALL:  # the first such move takes all that the others leave
                 amount = inventory.total - taken[source.uuid, name]
                 taken[source.uuid, name] += amount
-            target_name = change.name if change else target
+            target_name = provider.name if provider else target
             yield InventoryMove(source.name, name, target_name, move.name_at_target(name), amount)
 
 

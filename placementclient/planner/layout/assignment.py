@@ -72,22 +72,22 @@ class AssignmentProblem:
 
     def _add_consumers(self) -> None:
         """Make items of all allocations that may move."""
-        local: dict[str, list[ConsumerItem]] = {}
+        by_consumer: dict[str, list[ConsumerItem]] = {}
         for number, (source, names) in enumerate(self._group_classes()):
             provider = self._target_state.providers[source]
             for consumer in self._snapshot.consumers_on(source):
-                items = local.setdefault(consumer.uuid, [])
+                items = by_consumer.setdefault(consumer.uuid, [])
                 items += self._make_items(number, consumer, provider, names)
         self._raise_causes()
         for uuid in self._target_state.additions:
-            local.setdefault(uuid, [])
-        pairs = [*chain.from_iterable(starmap(self._judge_items, local.items()))]
+            by_consumer.setdefault(uuid, [])
+        pairs = [*chain.from_iterable(starmap(self._judge_items, by_consumer.items()))]
         self._raise_causes()
         pairs.sort(key=lambda pair: pair[0].allocations[0].order)
         self.consumer_items = [consumer_item for consumer_item, _ in pairs]
         self.items = [item for _, item in pairs]
 
-    def number_bin(self, key: InventoryKey) -> int:
+    def find_or_add_bin(self, key: InventoryKey) -> int:
         """Return the index of the bin of an inventory; add the bin if it is new."""
         number = self._numbers.get(key)
         if number is None:
@@ -193,19 +193,19 @@ class AssignmentProblem:
         return [(row, by_name[row.to_provider, row.to_resource_class]) for row in rows]
 
     def _judge_items(
-        self, consumer_uuid: str, local: Sequence[ConsumerItem]
+        self, consumer_uuid: str, items: Sequence[ConsumerItem]
     ) -> Iterator[tuple[ConsumerItem, Item]]:
         """Yield the items of a consumer, with the options that the service accepts, and for the
         search.
         """
         consumer = self._snapshot.consumers[consumer_uuid]
-        key = self._make_cache_key(consumer, local)
+        key = self._make_cache_key(consumer, items)
         if key is not None and key in self._alike:
             alike, item = self._alike[key]
             more = alike.options, alike.divisible, alike.is_refused
-            yield ConsumerItem(consumer, local[0].allocations, *more), item
+            yield ConsumerItem(consumer, items[0].allocations, *more), item
             return
-        judge = ConsumerJudge(self._snapshot, self._target_state, consumer, local)
+        judge = ConsumerJudge(self._snapshot, self._target_state, consumer, items)
         for judged in judge.judge_items():
             item = self._make_item(judged)
             if key is not None:
@@ -213,15 +213,15 @@ class AssignmentProblem:
             yield judged, item
         self._causes += judge.causes
 
-    def _make_cache_key(self, consumer: Consumer, local: Sequence[ConsumerItem]) -> object:
+    def _make_cache_key(self, consumer: Consumer, items: Sequence[ConsumerItem]) -> object:
         """Return a key that consumers with equal items share; ``None`` for several items."""
         allocations, state = consumer.allocations, self._target_state
-        is_plain = len(local) == len(allocations) == 1
+        is_plain = len(items) == len(allocations) == 1
         if not is_plain or consumer.uuid in state.additions:
             return None
-        first = local[0].allocations[0]
+        first = items[0].allocations[0]
         amounts = tuple(
-            (allocation.resource_class, allocation.amount) for allocation in local[0].allocations
+            (allocation.resource_class, allocation.amount) for allocation in items[0].allocations
         )
         target = first.row and (first.row.to_provider, first.row.to_resource_class)
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
@@ -234,11 +234,11 @@ class AssignmentProblem:
                 target, amount = option[0][0]
                 stays = target.stays and judged.consumer.uuid not in self._target_state.additions
                 retained = self.find_retained(judged.consumer, target.key)
-                options.append((Demand(self.number_bin(target.key), amount, retained, stays),))
+                options.append((Demand(self.find_or_add_bin(target.key), amount, retained, stays),))
             else:
                 demands = Counter[int]()
                 for target, amount in chain(*option):
-                    demands[self.number_bin(target.key)] += amount
+                    demands[self.find_or_add_bin(target.key)] += amount
                 options.append(tuple(starmap(Demand, demands.items())))
         return Item(() if judged.is_refused else tuple(options), judged.divisible)
 

@@ -43,11 +43,11 @@ def build_target_state(
             if provider.before is None:
                 created.setdefault(provider.name, root.name)
     if not causes:
-        moved = dict(_take_from_sources(target_state))
+        moved = _take_from_sources(target_state)
         reserving = _give_to_targets(target_state, moved)
         causes += _apply_stated_inventories(target_state)
-        causes += _check_whole_entries(target_state)
-        causes += _check_reserved(target_state, moved, reserving)
+        causes += _apply_whole_entries(target_state)
+        causes += _lower_reserved(target_state, moved, reserving)
     if causes:
         raise Refused(causes)
     providers = target_state.providers
@@ -198,8 +198,9 @@ class _TreeBuilder(TargetProviders):
                 added[InventoryKey(target.uuid, name)] = amount
 
 
-def _take_from_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey, Inventory]]:
-    """Take the moved amounts off the sources; yield each inventory as it was before."""
+def _take_from_sources(target_state: TargetState) -> dict[InventoryKey, Inventory]:
+    """Take the moved amounts off the sources; return the inventories of the sources before."""
+    moved: dict[InventoryKey, Inventory] = {}
     by_origin: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:
         by_origin.setdefault(flow.origin, []).append(flow)
@@ -216,11 +217,12 @@ def _take_from_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey
             targets[flow.destination] = Target(flow.destination, provider, only_mapped=is_renamed)
         if left > 0:
             targets[origin] = Target(origin, source.name, stays=True)
-            source.inventories[name] = _resize(before, {'total': left})
+            source.inventories[name] = _set_fields(before, {'total': left})
         else:
             del source.inventories[name]
         target_state.targets[origin] = list(targets.values())
-        yield origin, before
+        moved[origin] = before
+    return moved
 
 
 def _give_to_targets(
@@ -252,11 +254,11 @@ def _give_to_targets(
             step_size=origins[0].step_size,
             allocation_ratio=origins[0].allocation_ratio,
         )
-        target.inventories[name] = _resize(base, {'total': total, **stated})
+        target.inventories[name] = _set_fields(base, {'total': total, **stated})
     return reserving
 
 
-def _resize(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
+def _set_fields(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
     """Return an inventory with other fields; a max_unit that equals the total stays equal to it.
 
     Nova's drivers report both alike.
@@ -290,10 +292,10 @@ def _apply_stated_inventories(target_state: TargetState) -> Iterator[Cause]:
                 tree = target_state.name
                 yield Cause('no-total', tree, resource_class=name, provider=target.name)
                 continue
-            target.inventories[name] = _resize(present, stated)
+            target.inventories[name] = _set_fields(present, stated)
 
 
-def _check_whole_entries(target_state: TargetState) -> Iterator[Cause]:
+def _apply_whole_entries(target_state: TargetState) -> Iterator[Cause]:
     """Remove the unused inventories that whole entries leave out; yield a cause for each
     contradiction.
     """
@@ -303,10 +305,10 @@ def _check_whole_entries(target_state: TargetState) -> Iterator[Cause]:
         net[flow.destination] += flow.amount
     for target in target_state.providers.values():
         if target.entry is not None and 'inventories' in target.entry.spec.whole:
-            yield from _check_inventories(target_state, target, target.entry, net)
+            yield from _apply_whole_inventories(target_state, target, target.entry, net)
 
 
-def _check_inventories(
+def _apply_whole_inventories(
     target_state: TargetState,
     target: TargetProvider,
     entry: SpecEntry,
@@ -334,12 +336,13 @@ def _check_inventories(
             yield Cause('contradicted', target_state.name, at, total=total, left=left, **facts)
 
 
-def _check_reserved(
+def _lower_reserved(
     target_state: TargetState,
     moved: Mapping[InventoryKey, Inventory],
     reserving: set[InventoryKey],
 ) -> Iterator[Cause]:
-    """Yield a cause for each reserved amount that neither the source nor a target can hold.
+    """Lower the reserved amounts of sources to what is left there; yield a cause for each that no
+    target states instead.
 
     :param moved: the inventories of the sources before
     :param reserving: the inventories of sources whose reserved amount a target states

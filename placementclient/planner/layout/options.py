@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The possible options of a consumer: the service checks all its allocations when it writes one."""
+"""The possible options of a consumer: the service checks all its allocations when it writes one.
+
+An example: a consumer has 1 VGPU on the root and 2 on ``gpu0``, whose step_size is 2. If the one
+VGPU moved to ``gpu0``, the consumer would have 3 there, which the service refuses. So only options
+with other targets are left. And if it had 3 on ``gpu0`` already, it could not move at all, unless
+an item takes some away from there.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -83,14 +89,15 @@ class ConsumerJudge:
             for name, amount in resources.items()
         }
         additions = target_state.additions.get(consumer.uuid)
-        #: The allocations of a consumer to which nothing is written; ``None``: it is written to.
+        #: the allocations that the service does not check, as nothing of them changes; ``None``: an
+        #: addition changes them in any case
         self._unwritten = Counter(before) if additions is None else None
-        #: The amounts that the consumer has besides the items, whatever option is chosen.
+        #: the amounts that the consumer has besides the items, whatever option is chosen
         self._retained = Counter(before)
         self._retained.update(additions or {})
         for allocation in chain(*(item.allocations for item in items)):
             self._retained[allocation.key] -= allocation.amount
-        #: The inventories of which it keeps an amount that their units do not allow.
+        #: the inventories of which it keeps an amount that their units do not allow
         self._wrong = [
             key
             for key, amount in self._retained.items()
@@ -165,7 +172,7 @@ class ConsumerJudge:
             for item in items
         )
         check_option_count(prod(numbers), self._consumer, self._target_state)
-        choices = (_divide_item(item) if item.divisible else item.options for item in items)
+        choices = (_list_divisions(item) if item.divisible else item.options for item in items)
         options = (tuple(chain(*chosen)) for chosen in product(*choices))
         return sorted(options, key=lambda option: sum(map(len, option)))
 
@@ -212,7 +219,7 @@ def _list_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
         yield from chain(*option)
 
 
-def _divide_item(item: ConsumerItem) -> Iterator[ConsumerOption]:
+def _list_divisions(item: ConsumerItem) -> Iterator[ConsumerOption]:
     """Yield every way to divide the only allocation of an item between its targets."""
     amount = item.allocations[0].amount
     targets = [target for target, _ in _list_parts(item.options)]

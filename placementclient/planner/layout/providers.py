@@ -39,9 +39,11 @@ class TargetProviders:
         self._snapshot, self._spec, self._root = snapshot, spec, root
         self._target_state, self._causes, self._created = target_state, causes, created
         self._members = {state.uuid: state for state in snapshot.tree(root.uuid)}
+        #: the target providers by the UUID of an existing provider, else by the name
         self._made: dict[str, TargetProvider] = {}
-        #: the entry that was applied to each provider, by its key
+        #: the entry that was applied to each provider, likewise
         self._applied: dict[str, SpecEntry] = {}
+        #: the names of new providers; one that is its own ancestor has no parent
         self._pending: set[str] = set()
         names = {name for state in self._members.values() for name in (state.name, state.uuid)}
         scope = spec.index.find_scope(root, names)
@@ -52,7 +54,8 @@ class TargetProviders:
         self._find_entries(scope.providers, planned)
         #: the additions of this tree, by their indexes
         self.additions = dict(self._find_additions(scope.additions))
-        self._by_source = [key for key in self._entries if has_placeholder(key)]
+        #: the names with ``{source}`` in them, which stand for the targets of several sources
+        self._source_templates = [key for key in self._entries if has_placeholder(key)]
 
     def _find_entries(self, indexes: Iterable[int], planned: Collection[str] | None) -> None:
         """Add the entries of ``providers`` that are about this tree."""
@@ -65,10 +68,10 @@ class TargetProviders:
         }
         for index, entry in entries.items():
             name = self.fill_name(entry.name)
-            if self._is_local(name, parents, planned):
+            if self._may_concern_tree(name, parents, planned):
                 self._add_entry(name, SpecEntry(entry, ('providers', index, 'name')))
 
-    def _is_local(
+    def _may_concern_tree(
         self, name: str, parents: Mapping[str, str], planned: Collection[str] | None
     ) -> bool:
         """Return whether an entry may be about this tree, or about a provider that shares with it.
@@ -153,7 +156,7 @@ class TargetProviders:
     def find_or_create_stated(self) -> None:
         """Find or create the providers of all entries without ``{source}``."""
         for name in self._entries:
-            if name not in self._by_source:
+            if name not in self._source_templates:
                 self.find_or_create(name)
 
     def find_or_create(
@@ -161,8 +164,9 @@ class TargetProviders:
     ) -> TargetProvider | None:
         """Return the provider of a name or UUID; create it if it does not exist.
 
-        :param keys: what leads to its name in the specification; by default to that of its entry
-        :returns: ``None`` if that is impossible
+        :param source: of the move that leads there
+        :param keys: the way to its name in the specification; by default to that of its entry
+        :returns: ``None`` if that is impossible; then the cause is recorded
         """
         state = self._snapshot.find(name)
         key = state.uuid if state else name
@@ -194,7 +198,7 @@ class TargetProviders:
         names = (state.uuid, state.name) if state else (name,)
         keys = [names[0]] if names[0] in self._entries else []
         if source is not None:
-            keys += [key for key in self._by_source if self.fill_name(key, source) in names]
+            keys += [key for key in self._source_templates if self.fill_name(key, source) in names]
         return [self._entries[key] for key in keys]
 
     def _has_other_uuid(self, entry: SpecEntry, state: ProviderState | None) -> bool:
