@@ -112,7 +112,7 @@ def counted(number: int, noun: str) -> str:
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
 
 
-def first(sentences: Sequence[object], most: int = 3) -> str:
+def join_first(sentences: Sequence[object], most: int = 3) -> str:
     """Return the first of many sentences: ``a; b; c; and 2 more``."""
     shown = '; '.join(map(str, sentences[:most]))
     return f'{shown}; and {len(sentences) - most} more' if len(sentences) > most else shown
@@ -133,7 +133,7 @@ def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
     return f'{shown} and {left} {others.removesuffix("s") if left == 1 else others}'
 
 
-def tally(states: Iterable[tuple[str, str]]) -> str:
+def count_states(states: Iterable[tuple[str, str]]) -> str:
     """Return the count of each state: ``298 applied, 2 left alone: gpu007, gpu013``."""
     names: dict[str, list[str]] = {}
     for name, state in states:
@@ -147,7 +147,7 @@ def tally(states: Iterable[tuple[str, str]]) -> str:
     return ', '.join([*plain, '; '.join(counts)] if counts else plain)
 
 
-def grouped(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
+def merge_alike_sentences(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield one sentence for those that differ in nothing but the name of their tree.
 
     Of ten trees it begins with ``gpu01 and 9 others:``.

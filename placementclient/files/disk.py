@@ -22,7 +22,7 @@ from placementclient.basis.printable import escape_text
 from placementclient.basis.wording import describe_unsteady, listed
 from placementclient.files import cursors, snapshots, system
 from placementclient.files.decoding import FileContent, detect_kind
-from placementclient.files.documents import json_text, yaml_text
+from placementclient.files.documents import format_json, format_yaml
 from placementclient.model.snapshots import Snapshot
 
 LOG = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
 def write_document(path: str, document: object) -> None:
     """Write a document that people may edit: as JSON if the name ends in ``.json``, else YAML."""
     is_json = path.endswith('.json')
-    write_text(path, f'{json_text(document)}\n' if is_json else yaml_text(document))
+    write_text(path, f'{format_json(document)}\n' if is_json else format_yaml(document))
 
 
 def read_document(path: str) -> Any:

@@ -15,13 +15,13 @@ _ESCAPED = re.compile('[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]')
 _PLAIN = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_./-]|:(?=[A-Za-z0-9_]))*')
 
 
-def json_text(document: object) -> str:
+def format_json(document: object) -> str:
     """Return a document of mappings, lists, strings and numbers as JSON that is YAML too."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f'\\u{ord(match[0]):04x}', text)
 
 
-def yaml_text(document: object) -> str:
+def format_yaml(document: object) -> str:
     """Return a document of mappings, lists, strings and numbers as YAML."""
     return _format_value(document, '\n', '\n', {})[1:] + '\n'
 
@@ -70,7 +70,7 @@ def _format_text(text: str) -> str:
             return text
     if text.isprintable():
         return "'{}'".format(text.replace("'", "''"))
-    return json_text(text)
+    return format_json(text)
 
 
 def _format_number(value: object) -> str:

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from placementclient.basis import errors
-from placementclient.basis.wording import grouped, listed, suggestion
+from placementclient.basis.wording import listed, merge_alike_sentences, suggestion
 from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.connected import group_connected
@@ -108,7 +108,7 @@ def _list_warnings(changes: Iterable[Change]) -> list[str]:
         for change in changes
         for notice in change.warnings
     )
-    return [*grouped(warnings)]
+    return [*merge_alike_sentences(warnings)]
 
 
 #: The target state of trees, and the rows of their assignments.
@@ -257,7 +257,7 @@ class _Planner:
             if cause.keys is not None:
                 by_place.setdefault(cause.keys, []).append(cause)
         for keys, causes in by_place.items():
-            for sentence in grouped((cause.tree, cause.sentence) for cause in causes):
+            for sentence in merge_alike_sentences((cause.tree, cause.sentence) for cause in causes):
                 yield self._spec.error(sentence, *keys)
         if partial or self.unplanned:
             return

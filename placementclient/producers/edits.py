@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.basis import errors
-from placementclient.basis.wording import first, insert_names, suggestion
+from placementclient.basis.wording import insert_names, join_first, suggestion
 from placementclient.client.http import Client
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
@@ -83,7 +83,8 @@ class EditProducer(StateProducer):
             if any(state.capacity(name) < before.capacity(name) for name in before.inventories):
                 shrunk[uuid] = read_facets(self.client, before, {'usages'} - self._facets).state
         if messages := [lack.message for lack in find_shortfalls(shrunk, after.providers)]:
-            yield f'{first(messages)}. Placement grants nothing more there until enough is freed'
+            lacking = join_first(messages)
+            yield f'{lacking}. Placement grants nothing more there until enough is freed'
 
     def _read_selected(self) -> Snapshot:
         """Read the selected providers that have the class of the selection."""

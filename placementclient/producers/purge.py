@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from placementclient.api import resource_provider
 from placementclient.basis import errors
-from placementclient.basis.wording import counted, first
+from placementclient.basis.wording import counted, join_first
 from placementclient.client.http import Client
 from placementclient.insight.evidence import Verdict
 from placementclient.model.consumers import Consumer
@@ -107,7 +107,7 @@ class PurgeRefused(errors.PlacementError):
         # Objections that --force does not overrule come first, as only some are printed.
         reasons = Counter(sorted(objections, key=lambda objection: not objection.is_final))
         refused = [f'{counted(n, "consumer")}: {o.reason}' for o, n in reasons.items()]
-        super().__init__(f'Refused: {first(refused)}')
+        super().__init__(f'Refused: {join_first(refused)}')
         self.advice = _WAIT if any(o.is_final for o in reasons) else _ADVICE
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
 from placementclient.basis import errors
-from placementclient.basis.wording import first
+from placementclient.basis.wording import join_first
 from placementclient.changes.diff import list_operations
 from placementclient.changes.operations import SetInventories
 from placementclient.client.http import Client
@@ -121,8 +121,8 @@ class ReplaceProducer(StateProducer):
         if ungranted := list(self._find_refused_allocations(live, after)):
             raise Irreplaceable(
                 'Placement judges all that a consumer holds, and would refuse '
-                f'{first(ungranted)}: min_unit, max_unit or step_size is against it. "placement '
-                'resource provider audit --id broken-units" lists such allocations'
+                f'{join_first(ungranted)}: min_unit, max_unit or step_size is against it. '
+                '"placement resource provider audit --id broken-units" lists such allocations'
             )
         return after
 

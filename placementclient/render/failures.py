@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.errors import KNOWN_KEYS
-from placementclient.basis.wording import counted, format_next_steps, grouped
+from placementclient.basis.wording import counted, format_next_steps, merge_alike_sentences
 
 if TYPE_CHECKING:
     from placementclient.planner.errors import Undecided
@@ -84,4 +84,4 @@ def _format_undecided(failure: Undecided) -> Iterator[str]:
 def _format_causes(facts: Iterable[Cause]) -> Iterator[str]:
     """Yield the causes; equal ones of several trees are one line."""
     sentences = ((fact.tree, fact.sentence) for fact in facts)
-    yield from (f'  {line}' for line in grouped(sentences))
+    yield from (f'  {line}' for line in merge_alike_sentences(sentences))

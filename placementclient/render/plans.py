@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from placementclient.basis.wording import counted, grouped
+from placementclient.basis.wording import counted, merge_alike_sentences
 from placementclient.changes.summary import change_rows
 from placementclient.changes.summary import summarize as changes_summary
 from placementclient.model.inventories import UNLIMITED
@@ -76,7 +76,7 @@ def _format_warnings(plan: Plan) -> Iterator[str]:
 
 def list_warnings(changes: Iterable[Change]) -> Iterator[str]:
     """Yield the warnings about some trees; equal ones of several trees are one."""
-    return grouped(
+    return merge_alike_sentences(
         (change.root_provider_name, warning.message)
         for change in changes
         for warning in change.warnings

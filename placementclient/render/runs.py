@@ -5,7 +5,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from placementclient.basis.wording import counted, tally
+from placementclient.basis.wording import count_states, counted
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
     Outcome,
@@ -39,7 +39,7 @@ def list_tree_results(run: Outcome) -> Output:
 def summarize_run(run: Outcome) -> str:
     """Return how many trees are in each state, or why a run stopped."""
     if run.stopped is None:
-        return tally((tree.root_provider_name, tree.state) for tree in run.trees)
+        return count_states((tree.root_provider_name, tree.state) for tree in run.trees)
     done = sum(tree.is_done for tree in run.trees)
     return f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done'
 
@@ -127,7 +127,7 @@ def summarize_verification(changes: Iterable[Change], differences: Iterable[Find
     """Return how many trees are as planned, and the names of the others."""
     by_tree = _group_by_tree(differences)
     names = [change.root_provider_name for change in changes]
-    return tally((name, _summarize_tree(by_tree.get(name, ()))) for name in names)
+    return count_states((name, _summarize_tree(by_tree.get(name, ()))) for name in names)
 
 
 def _group_by_tree(differences: Iterable[Finding]) -> dict[str, list[Finding]]:

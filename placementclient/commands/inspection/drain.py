@@ -177,7 +177,7 @@ class PlanDrain(base.Lister):
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
-        from placementclient.files.documents import json_text
+        from placementclient.files.documents import format_json
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.render import drains
 
@@ -209,7 +209,7 @@ class PlanDrain(base.Lister):
         self._set_exit_status(answer.verdict)
         if self.args.output:
             document = drains.make_answer_document(cloud, hosts, answer, self.args.assume)
-            disk.write_text(self.args.output, f'{json_text(document)}\n')
+            disk.write_text(self.args.output, f'{format_json(document)}\n')
         self.ending, *self.explanation = answer.messages
         self.next_steps = answer.next_steps
         return drains.list_moves(cloud, answer)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import tally
+from placementclient.basis.wording import count_states
 from placementclient.commands.framework import base, option, progress, selection_options
 from placementclient.commands.framework.change_command import (
     NOTHING,
@@ -154,7 +154,7 @@ class ShowReshapeStatus(base.Lister):
         if any(tree.status is Status.DIFFERS for tree in statuses):
             self.exit_status = errors.ExitStatus.DIFFERS
         suggest_planning_again(self, plan, [tree for tree in statuses if tree.is_left_alone])
-        self.ending = tally((tree.root_provider_name, tree.status) for tree in statuses)
+        self.ending = count_states((tree.root_provider_name, tree.status) for tree in statuses)
         return runs.list_tree_statuses(statuses)
 
 

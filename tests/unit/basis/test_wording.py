@@ -4,8 +4,8 @@
 import pytest
 
 from placementclient.basis.wording import (
-    first,
     format_next_steps,
+    join_first,
     listed,
     split_lines,
     strip_credentials,
@@ -13,9 +13,9 @@ from placementclient.basis.wording import (
 
 
 def test_long_lists_are_cut_with_the_number_of_the_rest():
-    assert first([1, 2, 3]) == '1; 2; 3'
-    assert first(['a', 'b', 'c', 'd', 'e']) == 'a; b; c; and 2 more'
-    assert first(['a', 'b', 'c'], 1) == 'a; and 2 more'
+    assert join_first([1, 2, 3]) == '1; 2; 3'
+    assert join_first(['a', 'b', 'c', 'd', 'e']) == 'a; b; c; and 2 more'
+    assert join_first(['a', 'b', 'c'], 1) == 'a; and 2 more'
     assert listed('abc', 3) == 'a, b, c'
     assert listed(['a', 'b', 'c'], 2, 'others') == 'a, b and 1 other'
 

@@ -5,9 +5,9 @@ import pytest
 import yaml
 
 from placementclient.files import cursors
-from placementclient.files.documents import json_text, yaml_text
+from placementclient.files.documents import format_json, format_yaml
 
-both = pytest.mark.parametrize('layout', [json_text, yaml_text])
+both = pytest.mark.parametrize('layout', [format_json, format_yaml])
 
 
 @both
@@ -24,8 +24,8 @@ def test_yaml_aliases_are_read(layout):
 
 def test_documents_have_the_layout_of_other_tools():
     document = [{'name': 'a', 'VCPU': {'total': 1}, 'traits': ['B', 'C'], 'children': [{'x': []}]}]
-    assert yaml_text(document) == yaml.safe_dump(document, sort_keys=False)
-    assert json_text(document) == (
+    assert format_yaml(document) == yaml.safe_dump(document, sort_keys=False)
+    assert format_json(document) == (
         '[\n  {\n    "name": "a",\n    "VCPU": {\n      "total": 1\n    },\n    "traits": [\n'
         '      "B",\n      "C"\n    ],\n    "children": [\n      {\n        "x": []\n      }\n'
         '    ]\n  }\n]'
@@ -50,7 +50,7 @@ def test_documents_have_the_layout_of_other_tools():
     ],
 )
 def test_values_of_yaml_are_read_as_their_types(text, written):
-    assert yaml_text(text) == f'{written}\n'
+    assert format_yaml(text) == f'{written}\n'
 
 
 @both
