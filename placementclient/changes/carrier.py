@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The carrier of a plan: applies or rolls back each tree, whatever other clients change."""
+"""The carrier of a plan: applies or rolls back each change, whatever other clients change."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from placementclient.changes import operations as ops
 from placementclient.changes import phases
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import list_operations
-from placementclient.changes.inspector import Inspector
+from placementclient.changes.inspector import Inspector, Remaining
 from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import (
     LeftAlone,
@@ -39,7 +39,6 @@ from placementclient.changes.tree_queue import (
 from placementclient.changes.written_values import find_repeated_writes
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.findings import Finding
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
@@ -57,11 +56,11 @@ Precheck = Callable[[Change], Change | None]
 
 
 class Carrier(Inspector):
-    """Applies or rolls back a plan, tree by tree, with the operations of :func:`merge_change`.
+    """Applies or rolls back a plan, change by change, with the operations of :func:`merge_change`.
 
     :param precheck: returns the part of a change that may still be written, just before it is
-    :param note: called after each attempt to write a tree
-    :param retried: the errors after which a tree is read again, until the deadline
+    :param note: called after each attempt to carry a change
+    :param retried: the errors after which the trees are read again, until the deadline
     """
 
     #: The record of an operation in the journal.
@@ -82,36 +81,40 @@ class Carrier(Inspector):
         self._precheck, self._note, self._retried_errors = precheck, note, retried
         #: The operations that have created custom classes and traits in this run.
         self._names = set[ops.Operation]()
+        #: By the UUIDs of roots, the operations that are carried out, and remarks on the results.
         self._done: dict[str, list[ops.Operation]] = {}
-        #: The consumers of trees that keep what they were to give back, by the UUIDs of the roots.
-        self._retained: dict[str, Sequence[Finding]] = {}
-        #: The remarks on the results of trees, by the UUIDs of their roots.
         self._remarks: dict[str, list[str]] = {}
 
     def check_plan(self, changes: Sequence[Change]) -> None:
-        """Raise the errors that can be found before the journal is opened."""
+        """Refuse changes that the service does not allow, before the journal is opened."""
         self._check_allowed(map(list_operations, changes))
 
     def start_from_plan(self) -> None:
-        """Begin each tree with the state that its change was decided on, without reading again.
+        """Begin each change with the state that it was decided on, without reading again.
 
         Raises what :meth:`check_plan` raises.
         """
         self._prepared = {
-            change.root_provider_uuid: (change.before, list_operations(change))
+            change.root_provider_uuid: Remaining(change.before, list_operations(change))
             for change in self.plan.changes
         }
-        self._check_allowed(operations for _, operations in self._prepared.values())
+        self._check_allowed(remaining.operations for remaining in self._prepared.values())
 
     def _check_allowed(self, operations: Iterable[Sequence[ops.Operation]]) -> None:
         """Refuse reshapes where the service or its policy does not allow them."""
         if any(isinstance(operation, ops.Reshape) for operation in chain.from_iterable(operations)):
             reshaper.check_allowed(self.client)
 
-    def carry_change(self, change: Change, *, backward: bool) -> TreeResult:
-        """Apply or roll back a tree; report the requests that other clients have undone meanwhile.
+    def check_new_plans(self, path: str) -> None:
+        """Check the changes that were planned again, in the journal at a path.
 
-        Each time that the service refuses after a conflict, or does not answer, the tree is read
+        :raises BadFile: if one was planned otherwise than reviewed
+        """
+
+    def carry_change(self, change: Change, *, backward: bool) -> TreeResult:
+        """Apply or roll back a change; report the requests that others have undone meanwhile.
+
+        Each time that the service refuses after a conflict, or does not answer, the trees are read
         again, which shows what is done.
         """
         attempt = self._roll_back_change if backward else self._apply_change
@@ -120,44 +123,57 @@ class Carrier(Inspector):
         again = [f'others had undone {write}' for write in find_repeated_writes(done)]
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
-    def mark_partial(self, outcome: Outcome) -> Outcome:
-        """Return the outcome; it is partial if the run has changed an unfinished tree."""
-        undone = (tree for tree in outcome.trees if not tree.is_done)
-        changes = (op for tree in undone for op in self._done.get(tree.root_provider_uuid, ()))
-        is_partial = any(not isinstance(op, ops.EnsureName) for op in changes)
-        return replace(outcome, is_partial=is_partial)
+    def _run_with_retries(self, change: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
+        """Return the result of the attempts to carry a change; a conflict starts the next one."""
+        refusals: list[PlacementError] = []
 
-    def leave_alone(
-        self, change: Change, reason: PlacementError, state: State = State.LEFT_ALONE
-    ) -> TreeResult:
-        """Stop work on a tree, and leave the tree as it is; say what of it is done already."""
-        remarks, uuid = [str(reason)], change.root_provider_uuid
+        def attempted() -> TreeResult:
+            try:
+                return attempt()
+            except PASSING:
+                raise
+            except (errors.Conflict, errors.BadRequest) as reason:
+                refusals.append(reason)
+                if len(refusals) == 1:
+                    raise
+                # The tree was read again in between, so this is no lost race.
+                return self.leave_alone(change, reason, State.FAILED)
+
         try:
-            is_withdrawn = self._withdraw_preparation(change)
-        except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
-            remarks.append(f'its preparation was not undone: {obstacle}')
-            is_withdrawn = False
-        done = (
-            [] if is_withdrawn and not self.journal.backward else self._describe_done_parts(change)
-        )
-        ended = State.DONE_IN_PART if done else State.LEFT_ALONE
-        if done:
-            remarks.append(f'done: {listed(done, 5)}')
-        message = '; '.join(remarks)
-        self.journal.write_end(uuid, ended, message)
-        state = ended if state is State.LEFT_ALONE else state
-        return replace(make_result(change, state, reason), reason=message)
+            with outcomes_unknown_without_answer():
+                return attempts.retry_conflicts(
+                    self.client, attempted, conflicts=self._retried_errors
+                )
+        except VerificationFailed as reason:
+            return make_result(change, State.FAILED, reason)
+        except (*REFUSALS, LeftAlone) as reason:
+            is_ours = not isinstance(reason, (LeftAlone, *self._retried_errors))
+            return self.leave_alone(change, reason, State.FAILED if is_ours else State.LEFT_ALONE)
 
-    # A subclass for plans with a recipe overrides the next two.
+    def _apply_change(self, change: Change) -> TreeResult:
+        """Apply a change, verify it, and note its end."""
+        root_uuid = change.root_provider_uuid
+        current = self.latest_version(change)
+        # Once: a conflict shows later changes.
+        prepared = self._prepared.pop(root_uuid, None)
+        part = self._precheck(current)
+        if part is None:
+            return self._make_result(change, State.LEFT_ALONE)
+        if part is not current:
+            self.journal.write_new_plan(part)
+            prepared = prepared and Remaining(part.before, list_operations(part))
+        remaining = self.read_remaining(change) if prepared is None else prepared
+        self._apply_operations(change, remaining.live, remaining.operations)
+        if remaining.retained:
+            raise Obstructed(remaining.retained)
+        self.verify_request(self.latest_version(change))
+        record = self.journal.record_for(root_uuid)
+        is_ours = record.is_begun and record.ended is None
+        self.journal.write_end(root_uuid, State.APPLIED)
+        return self._make_result(change, State.APPLIED if is_ours else State.ALREADY_APPLIED)
 
-    def check_new_plans(self, path: str) -> None:
-        """Check what the journal says of the trees.
-
-        :raises BadFile: if a tree was planned again otherwise than reviewed
-        """
-
-    def read_remaining_operations(self, change: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
-        """Read a tree, and return the remaining operations of its change.
+    def read_remaining(self, change: Change) -> Remaining:
+        """Read a change, and return what remains of it; a subclass may plan it again.
 
         :raises LeftAlone: if others are in the way
         """
@@ -167,10 +183,7 @@ class Carrier(Inspector):
             live, merged = self.read_and_merge(self.latest_version(change))
         if not all(map(is_retained, merged.obstacles)):
             raise Obstructed(merged.obstacles)
-        self._retained[change.root_provider_uuid] = merged.obstacles
-        return live, merged.operations
-
-    # The parts that all plans share.
+        return Remaining(live, merged.operations, merged.obstacles)
 
     def verify_request(self, change: Change) -> None:
         """Compare the state right after the request of an atomic change with the plan.
@@ -185,50 +198,37 @@ class Carrier(Inspector):
         remarks = self._remarks.setdefault(change.root_provider_uuid, [])
         remarks += [deviation.reason for deviation in deviations[:3]]
 
-    def _remove_preparation(self, change: Change, around: Change) -> None:
-        """Take back the traits, aggregates and new providers of an atomic change.
+    def _roll_back_change(self, change: Change) -> TreeResult:
+        """Roll back a change, and note its end."""
+        is_begun = self.is_begun(change)
+        if not self._roll_back(change) and not is_begun:
+            return self._make_result(change, State.ALREADY_BACK)
+        self.journal.write_end(change.root_provider_uuid, State.ROLLED_BACK)
+        return self._make_result(change, State.ROLLED_BACK)
 
-        :param around: the part of the change around its request
-        """
-        live, merged = self.read_and_merge(around, backward=True)
+    def _roll_back(self, change: Change) -> bool:
+        """Roll back a change; return whether there was anything to roll back."""
+        current = self.latest_version(change)
+        if self._is_never_applied(change, current):
+            return False
+        live, merged = self.read_and_merge(current, backward=True)
+        record = self.journal.record_for(change.root_provider_uuid)
+        is_recorded = record.is_begun or record.ended not in (None, State.LEFT_ALONE)
+        if not is_recorded and not merged.is_done:
+            self._check_unrecorded_change(current)
+        if merged.has_pending_request:
+            self._roll_back_reshape(change, live, merged)
+            return True
+        self._apply_operations(change, live, merged.operations)
         if merged.obstacles:
             raise Obstructed(merged.obstacles)
-        self._apply_operations(change, live, merged.operations)
-
-    def _withdraw_preparation(self, change: Change) -> bool:
-        """Delete the prepared providers of an atomic change; return whether that was all of it."""
-        current = self.latest_version(change)
-        around = phases.make_preparation(current)
-        if around is None or not self.is_begun(change):
-            return False
-        if not self._is_untouched(ScopeReader(self.client, [current]), current):
-            return False
-        self._remove_preparation(change, around)
-        self._done.pop(change.root_provider_uuid, None)
-        return True
-
-    def _describe_done_parts(self, change: Change) -> list[str]:
-        """Return the parts of a change that are carried out, or may be, in words."""
-        sides = change.before, self.latest_version(change).after
-        names = {state.uuid: state.name for side in sides for state in side.providers.values()}
-        record, uuid = self.journal.record_for(change.root_provider_uuid), change.root_provider_uuid
-        done = [
-            operations.describe_done(request, names)
-            for request in self.journal.list_done_requests(uuid)
-        ]
-        if done and done[-1] and record.is_open:
-            done[-1] += ' (perhaps)'
-        return [*filter(None, done)]
-
-    def capture_trees(self, change: Change) -> Snapshot:
-        """Return all trees that a change concerns, as they are now."""
-        try:
-            return capture(self.client, change.concerned_roots)
-        except NoSuchProvider as reason:
-            raise LeftAlone(str(reason)) from reason
+        return bool(merged.operations)
 
     def _is_never_applied(self, change: Change, current: Change) -> bool:
-        """Return whether nothing of an atomic change can have been made."""
+        """Return whether nothing of an atomic change can have been made.
+
+        :param current: the latest version of the change
+        """
         record = self.journal.record_for(change.root_provider_uuid)
         if record.is_begun or phases.make_preparation(current) is None:
             return False
@@ -245,23 +245,15 @@ class Carrier(Inspector):
         facets = self.make_progress(change).facets_of_status()
         return phases.is_untouched(change, self._read_state(reader, change, facets))
 
-    def _roll_back(self, change: Change) -> bool:
-        """Roll back a tree; return whether there was anything to roll back."""
-        current = self.latest_version(change)
-        if self._is_never_applied(change, current):
-            return False
-        live, merged = self.read_and_merge(current, backward=True)
-        record = self.journal.record_for(change.root_provider_uuid)
-        is_recorded = record.is_begun or record.ended not in (None, State.LEFT_ALONE)
-        if not is_recorded and not merged.is_done:
-            self._check_unrecorded_change(current)
-        if merged.has_pending_request:
-            self._roll_back_reshape(change, live, merged)
-            return True
-        self._apply_operations(change, live, merged.operations)
-        if merged.obstacles:
-            raise Obstructed(merged.obstacles)
-        return bool(merged.operations)
+    def _check_unrecorded_change(self, change: Change) -> None:
+        """Check that a change without a record in the journal explains the live state.
+
+        :raises LeftAlone: if it does not
+        """
+        progress = self.make_progress(change)
+        facets = progress.facets_to_compare()
+        live = ScopeReader(self.client, [change]).read(change, facets, is_begun=True)
+        progress.check_unrecorded(live)
 
     def _roll_back_reshape(self, change: Change, live: Snapshot, merged: Merged) -> None:
         """Take back an atomic change that is made, with what others have put on its targets."""
@@ -287,6 +279,23 @@ class Carrier(Inspector):
         self.verify_request(phases.make_rollback(current))
         if around := phases.make_preparation(current):
             self._remove_preparation(change, around)
+
+    def capture_trees(self, change: Change) -> Snapshot:
+        """Return all trees that a change concerns, as they are now."""
+        try:
+            return capture(self.client, change.concerned_roots)
+        except NoSuchProvider as reason:
+            raise LeftAlone(str(reason)) from reason
+
+    def _remove_preparation(self, change: Change, around: Change) -> None:
+        """Take back the traits, aggregates and new providers of an atomic change.
+
+        :param around: the part of the change around its request
+        """
+        live, merged = self.read_and_merge(around, backward=True)
+        if merged.obstacles:
+            raise Obstructed(merged.obstacles)
+        self._apply_operations(change, live, merged.operations)
 
     def _apply_operations(
         self, change: Change, live: Snapshot, operations: Sequence[ops.Operation]
@@ -316,73 +325,60 @@ class Carrier(Inspector):
             self._done.setdefault(change.root_provider_uuid, []).extend(applier.done)
             self._note(TreeAttempt(change, live, applier.done, applier.lost))
 
-    def _apply_change(self, change: Change) -> TreeResult:
-        """Apply the change of a tree, verify it, and note its end."""
-        root_uuid = change.root_provider_uuid
-        current = self.latest_version(change)
-        # Once: a conflict shows later changes.
-        prepared = self._prepared.pop(root_uuid, None)
-        part = self._precheck(current)
-        if part is None:
-            return self._make_result(change, State.LEFT_ALONE)
-        if part is not current:
-            self.journal.write_new_plan(part)
-            prepared = prepared and (part.before, list_operations(part))
-        live, operations = (
-            prepared if prepared is not None else self.read_remaining_operations(change)
+    def leave_alone(
+        self, change: Change, reason: PlacementError, state: State = State.LEFT_ALONE
+    ) -> TreeResult:
+        """Note that a change is given up; return the result, with the parts that are done."""
+        remarks, uuid = [str(reason)], change.root_provider_uuid
+        try:
+            is_withdrawn = self._withdraw_preparation(change)
+        except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
+            remarks.append(f'its preparation was not undone: {obstacle}')
+            is_withdrawn = False
+        done = (
+            [] if is_withdrawn and not self.journal.backward else self._describe_done_parts(change)
         )
-        self._apply_operations(change, live, operations)
-        if retained := self._retained.pop(root_uuid, ()):
-            raise Obstructed(retained)
-        self.verify_request(self.latest_version(change))
-        record = self.journal.record_for(root_uuid)
-        is_ours = record.is_begun and record.ended is None
-        self.journal.write_end(root_uuid, State.APPLIED)
-        return self._make_result(change, State.APPLIED if is_ours else State.ALREADY_APPLIED)
+        ended = State.DONE_IN_PART if done else State.LEFT_ALONE
+        if done:
+            remarks.append(f'done: {listed(done, 5)}')
+        message = '; '.join(remarks)
+        self.journal.write_end(uuid, ended, message)
+        state = ended if state is State.LEFT_ALONE else state
+        return replace(make_result(change, state, reason), reason=message)
 
-    def _roll_back_change(self, change: Change) -> TreeResult:
-        """Roll back the change of a tree, and note its end."""
-        is_begun = self.is_begun(change)
-        if not self._roll_back(change) and not is_begun:
-            return self._make_result(change, State.ALREADY_BACK)
-        self.journal.write_end(change.root_provider_uuid, State.ROLLED_BACK)
-        return self._make_result(change, State.ROLLED_BACK)
+    def _withdraw_preparation(self, change: Change) -> bool:
+        """Delete the prepared providers of an atomic change; return whether nothing is left."""
+        current = self.latest_version(change)
+        around = phases.make_preparation(current)
+        if around is None or not self.is_begun(change):
+            return False
+        if not self._is_untouched(ScopeReader(self.client, [current]), current):
+            return False
+        self._remove_preparation(change, around)
+        self._done.pop(change.root_provider_uuid, None)
+        return True
+
+    def _describe_done_parts(self, change: Change) -> list[str]:
+        """Return in words the parts of a change that are carried out, or may be."""
+        sides = change.before, self.latest_version(change).after
+        names = {state.uuid: state.name for side in sides for state in side.providers.values()}
+        record, uuid = self.journal.record_for(change.root_provider_uuid), change.root_provider_uuid
+        done = [
+            operations.describe_done(request, names)
+            for request in self.journal.list_done_requests(uuid)
+        ]
+        if done and done[-1] and record.is_open:
+            done[-1] += ' (perhaps)'
+        return [*filter(None, done)]
 
     def _make_result(self, change: Change, state: State) -> TreeResult:
-        """Return the result of a tree with the remarks of this run."""
+        """Return the result of a change, with the remarks of this run."""
         remarks = self._remarks.get(change.root_provider_uuid, ())
         return replace(make_result(change, state), reason='; '.join(remarks))
 
-    def _run_with_retries(self, change: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
-        """Return the result of the attempts to write a tree; a conflict starts the next one."""
-        refusals: list[PlacementError] = []
-
-        def attempted() -> TreeResult:
-            try:
-                return attempt()
-            except PASSING:
-                raise
-            except (errors.Conflict, errors.BadRequest) as reason:
-                refusals.append(reason)
-                if len(refusals) == 1:
-                    raise
-                # The tree was read again in between, so this is no lost race.
-                return self.leave_alone(change, reason, State.FAILED)
-
-        try:
-            with outcomes_unknown_without_answer():
-                return attempts.retry_conflicts(
-                    self.client, attempted, conflicts=self._retried_errors
-                )
-        except VerificationFailed as reason:
-            return make_result(change, State.FAILED, reason)
-        except (*REFUSALS, LeftAlone) as reason:
-            is_ours = not isinstance(reason, (LeftAlone, *self._retried_errors))
-            return self.leave_alone(change, reason, State.FAILED if is_ours else State.LEFT_ALONE)
-
-    def _check_unrecorded_change(self, change: Change) -> None:
-        """Check that a tree of which the journal knows nothing is as this plan makes it."""
-        progress = self.make_progress(change)
-        facets = progress.facets_to_compare()
-        live = ScopeReader(self.client, [change]).read(change, facets, is_begun=True)
-        progress.check_unrecorded(live)
+    def mark_partial(self, outcome: Outcome) -> Outcome:
+        """Return an outcome, marked as partial if the run has written to an unfinished tree."""
+        undone = (tree for tree in outcome.trees if not tree.is_done)
+        changes = (op for tree in undone for op in self._done.get(tree.root_provider_uuid, ()))
+        is_partial = any(not isinstance(op, ops.EnsureName) for op in changes)
+        return replace(outcome, is_partial=is_partial)

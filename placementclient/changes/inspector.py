@@ -4,6 +4,7 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placementclient.api import attempts
 from placementclient.basis.errors import PlacementError
@@ -41,6 +42,18 @@ class TreeComparison:
     obstacle: PlacementError | None = None
 
 
+class Remaining(NamedTuple):
+    """The part of a change that is still to be made.
+
+    :param live: the state that it was decided on
+    :param retained: the consumers that keep what the change takes from them
+    """
+
+    live: Snapshot
+    operations: Sequence[Operation]
+    retained: Sequence[Finding] = ()
+
+
 class Inspector:
     """Compares the trees of a plan with the service.
 
@@ -50,8 +63,8 @@ class Inspector:
     def __init__(self, client: Client, plan: Plan) -> None:
         self.client, self.plan = client, plan
         self.journal = Journal(None, {})
-        #: The states and operations of trees that were read and not begun, by their roots' UUIDs.
-        self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
+        #: What remains of the changes that were compared and not begun, by the UUIDs of the roots.
+        self._prepared: dict[str, Remaining] = {}
 
     def latest_version(self, change: Change) -> Change:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
@@ -104,7 +117,7 @@ class Inspector:
             # It changes just now: compare it again when its turn comes.
             return TreeComparison(change, is_there)
         if not merged.obstacles:
-            self._prepared[change.root_provider_uuid] = live, merged.operations
+            self._prepared[change.root_provider_uuid] = Remaining(live, merged.operations)
             return TreeComparison(change, is_there)
         obstacle = Obstructed(merged.obstacles)
         return TreeComparison(

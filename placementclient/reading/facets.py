@@ -22,6 +22,7 @@ FACETS = (*CONTENT, 'usages')
 #: The facet that is no part of the provider's state: the allocations on it.
 ALLOCATIONS = 'allocations'
 
+#: For each facet: the request, and the type of its value in a snapshot.
 _READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any], Any]]] = {
     'inventories': (inventory.list, dict),
     'traits': (trait.list_of_provider, frozenset),
@@ -31,7 +32,11 @@ _READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any],
 
 
 class Facets(NamedTuple):
-    """A provider with some facets, and the generation that the answer about each says."""
+    """A provider of which some facets were read.
+
+    :param generations: of the provider, as the answer about each facet says
+    :param holdings: the allocations on the provider, if they were read
+    """
 
     state: ProviderState
     generations: Mapping[str, int | None]
@@ -57,10 +62,10 @@ def read_facets(client: Client, state: ProviderState, facets: Collection[str] = 
     The other facets stay as ``state`` has them.
     """
     generations = {}
-    for facet, (read, made) in _READERS.items():
+    for facet, (read, convert) in _READERS.items():
         if facet in facets:
             answer = read(client, state.uuid)
-            state = replace(state, **{facet: made(answer.value)})
+            state = replace(state, **{facet: convert(answer.value)})
             generations[facet] = answer.generation
     if ALLOCATIONS not in facets:
         return Facets(state, generations)

@@ -14,8 +14,9 @@ from placementclient.model.trees import find_inconsistency
 
 
 def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Provider]:
-    """Return the providers of all trees, or of the one of a provider, in any order.
+    """Return the providers of all trees, or of the tree of one provider, in any order.
 
+    :param in_tree: the UUID of the provider
     :raises errors.InvalidAnswer: if a provider is its own ancestor, appears twice, or has a parent
         or a root that is missing
     """
@@ -25,7 +26,11 @@ def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Prov
 
 
 def check_trees(providers: Iterable[Provider], subject: str) -> None:
-    """Raise :class:`errors.InvalidAnswer` if providers are not complete trees."""
+    """Check that providers are complete trees.
+
+    :param subject: the beginning of the message: the file or the answer that has them
+    :raises errors.InvalidAnswer: if they are not
+    """
     if reason := find_inconsistency(providers):
         raise errors.InvalidAnswer(
             f'{subject} providers that form no tree: {reason}. See "placement resource provider '
@@ -34,7 +39,7 @@ def check_trees(providers: Iterable[Provider], subject: str) -> None:
 
 
 def expand_names(client: Client, names: Sequence[str]) -> list[str]:
-    """Replace patterns by the roots of the trees that match them.
+    """Return names with the UUIDs of matching roots in the place of patterns.
 
     :param names: names, UUIDs, or patterns of names, for which all providers are listed once
     """

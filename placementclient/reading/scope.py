@@ -22,13 +22,14 @@ _MANY = 64
 
 
 class ScopeFacets(NamedTuple):
-    """The parts of a change to read over HTTP.
+    """The parts of a change to read over HTTP; tables are read as a whole.
 
-    :param of: returns the facets to read of a provider, as its list has it
+    :param facets_of: returns the facets to read of a provider, as its list has it
+    :param is_consistent: whether all facets of a provider have to be of one generation
     :param has_consumers: whether to read what the consumers of the change hold
     """
 
-    of: Callable[[ProviderState], set[str]]
+    facets_of: Callable[[ProviderState], set[str]]
     is_consistent: bool = True
     has_consumers: bool = True
 
@@ -36,7 +37,10 @@ class ScopeFacets(NamedTuple):
 class ScopeReader:
     """Reads the providers and consumers of changes: at one moment from tables, or by requests.
 
-    :param changes: of many of them all providers are listed now, with one request
+    From tables, providers are listed alone until the first :meth:`read`; it reads all trees of all
+    changes, with their content.
+
+    :param changes: if they are many, all providers are listed now, with one request
     """
 
     def __init__(self, client: Client, changes: Iterable[Change]) -> None:
@@ -45,6 +49,7 @@ class ScopeReader:
         self._roots = {root for change in changes for root in change.concerned_roots}
         #: The content of the tables, once it is read.
         self._whole: Snapshot | None = None
+        #: The providers that are listed so far, by the UUIDs of the roots.
         self._trees: dict[str, list[Provider]] = {}
         if self._tables is None and len(self._roots) >= _MANY:
             self._add_providers(resource_provider.list(client))
@@ -78,7 +83,10 @@ class ScopeReader:
     def _find_moved_roots(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
-        """Return the roots of other trees to which others have moved a provider, by UUID."""
+        """Return the UUIDs of other trees' roots, below which others have moved a provider.
+
+        Each has the name of the provider.
+        """
         expected = {*change.before.providers, *(change.after.providers if is_begun else ())}
         missing = expected - listed.keys()
         existing = resource_provider.read_some(self._client, missing).values() if missing else ()
@@ -94,11 +102,13 @@ class ScopeReader:
             replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
             for uuid, item in listed.items()
         )
-        live = read_states(self._client, planned, facets.of, is_consistent=facets.is_consistent)
+        live = read_states(
+            self._client, planned, facets.facets_of, is_consistent=facets.is_consistent
+        )
         if not facets.has_consumers:
             return live
         of_providers = {
-            uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets.of(state)
+            uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets.facets_of(state)
         }
         users = live.consumers | {
             pair.uuid: self._read_consumer(pair, live, of_providers) for pair in change.consumers
@@ -131,7 +141,7 @@ class ScopeReader:
                 self._client, states.values(), lambda _: {ALLOCATIONS}, is_consistent=False
             )
 
-        def allocated(consumer: Consumer) -> Consumer:
+        def adopt_allocations(consumer: Consumer) -> Consumer:
             current = live.consumers.get(consumer.uuid)
             allocated = current.allocations if current else {}
             here = {uuid: allocated[uuid] for uuid in states.keys() & allocated.keys()}
@@ -144,7 +154,7 @@ class ScopeReader:
                 for uuid, state in states.items()
                 if uuid in live.providers
             ),
-            map(allocated, consumers.values()),
+            map(adopt_allocations, consumers.values()),
         )
 
     def _add_providers(self, providers: Iterable[Provider]) -> None:

@@ -6,7 +6,7 @@ Nothing here is consistent beyond one request. Decisions need
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from placementclient.api import aggregate, resource_provider
@@ -39,23 +39,22 @@ def read_trees(
     :param trees: names, UUIDs, or patterns of names of providers; none: everything
     """
     client.require('a provider tree', SINCE)
-    facets = {'inventories', 'usages', *(['traits'] * traits), *(['aggregates'] * aggregates)}
+    chosen = {'traits': traits, 'aggregates': aggregates}
+    facets = {'inventories', 'usages', *(facet for facet, is_read in chosen.items() if is_read)}
 
-    def read(providers: Sequence[Provider], facets: set[str]) -> Snapshot:
+    def read(providers: Iterable[Provider], facets: set[str]) -> Snapshot:
         states = map(ProviderState, providers)
         return read_states(client, states, lambda _: facets, is_consistent=False)
 
     listed = list_tree_members(client, trees)
-    sharers = read_sharing(client)
-    shared = read(list(sharers.providers.values()), facets).providers
-    tree_facets = facets | ({ALLOCATIONS} if allocations else set())
-    snapshots = call_in_parallel(
-        lambda root_uuid: read(listed[root_uuid], tree_facets), listed, workers
-    )
+    sharing = read_sharing(client)
+    shared = read(sharing.providers.values(), facets).providers
+    tree_facets = {*facets, ALLOCATIONS} if allocations else facets
+    snapshots = call_in_parallel(lambda root: read(listed[root], tree_facets), listed, workers)
     for snapshot in snapshots:
         # Without a root, the tree was deleted in the meantime.
         for root in snapshot.roots()[:1]:
-            uuids = sharers.reach.get(root.uuid, ())
+            uuids = sharing.reach.get(root.uuid, ())
             yield Tree(snapshot, root, [shared[uuid] for uuid in uuids if uuid in shared])
 
 
@@ -63,8 +62,8 @@ def read_trees(
 class Sharing:
     """The sharing providers, and the trees that they serve.
 
-    :param providers: the sharing providers by UUID, by name
-    :param reach: the UUIDs of those that serve each tree from another one, by that of its root
+    :param providers: by UUID, in the order of their names
+    :param reach: by the UUID of a root, those of the providers of other trees that serve its tree
     """
 
     providers: Mapping[str, Provider]

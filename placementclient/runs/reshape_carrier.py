@@ -7,8 +7,8 @@ from placementclient.api import reshaper
 from placementclient.basis import errors
 from placementclient.changes import phases
 from placementclient.changes.carrier import Carrier
+from placementclient.changes.inspector import Remaining
 from placementclient.changes.obstacles import LeftAlone, Obstructed
-from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
 from placementclient.changes.tree_attempts import PlannedAgain
 from placementclient.model.plans import Change
@@ -49,14 +49,14 @@ class ReshapeCarrier(Carrier):
             except invariants.BadPlan as fault:
                 raise errors.BadFile(path, str(fault)) from None
 
-    def read_remaining_operations(self, change: Change) -> tuple[Snapshot, Sequence[Operation]]:
-        """Read a tree, and return the remaining operations of its change.
+    def read_remaining(self, change: Change) -> Remaining:
+        """Read a change, and return what remains of it.
 
         :raises PlannedAgain: if the tree has changed, and a new plan is noted
         :raises LeftAlone: if no new plan is the one that was reviewed
         """
         try:
-            return super().read_remaining_operations(change)
+            return super().read_remaining(change)
         except Obstructed as drift:
             if not drift.is_drift:
                 raise
