@@ -25,7 +25,7 @@ class _Aggregates(msgspec.Struct):
 def list(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """Return the UUIDs of the aggregates of a provider, and from 1.19 its generation."""
     answer = client.send(endpoints.LIST_AGGREGATES, provider=provider_uuid, answer=_Aggregates)
-    return _read(client, answer)
+    return _make_read(client, answer)
 
 
 def set(
@@ -41,10 +41,11 @@ def set(
     answer = client.send(
         endpoints.SET_AGGREGATES, provider=provider_uuid, answer=_Aggregates, body=body
     )
-    return _read(client, answer)
+    return _make_read(client, answer)
 
 
-def _read(client: Client, answer: Answer) -> Read[builtins.list[str]]:
+def _make_read(client: Client, answer: Answer) -> Read[builtins.list[str]]:
+    """Return the aggregates of an answer, with the provider's generation if it has one."""
     body: _Aggregates = answer.body
     if body.resource_provider_generation is None and client.microversion >= GUARDED:
         raise errors.InvalidAnswer('The answer with the aggregates has no generation')

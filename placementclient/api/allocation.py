@@ -164,6 +164,7 @@ def make_body(consumer: Consumer, version: Microversion) -> dict[str, object]:
 
 
 def _encode_allocations(allocations: Allocations, version: Microversion) -> object:
+    """Return allocations as a microversion has them: a mapping, or a list before 1.12."""
     if version >= _AS_MAPPING:
         return {uuid: {'resources': dict(resources)} for uuid, resources in allocations.items()}
     return [

@@ -33,15 +33,16 @@ def retry_conflicts(
     *,
     conflicts: tuple[type[PlacementError], ...] = (errors.ConcurrentUpdate,),
 ) -> T:
-    """Repeat ``attempt``, which reads and writes, until a write succeeds without a conflict.
+    """Return what an attempt to read and write returns; repeat it after conflicts.
 
     A write that is not answered may be carried out. So it is never sent again as it is: the next
     attempt reads what there is now.
 
-    :param generation: of the operator, or a body with generations, with which a conflict is the
-        answer; without it other writers may come first until :data:`DEADLINE`
-    :param conflicts: the errors after which it is tried until then
-    :raises errors.NoAnswer: if it is not known whether it was carried out
+    :param attempt: reads, decides and writes
+    :param generation: of the operator, or a body with generations: then a conflict is the answer;
+        without it the attempt is repeated until :data:`DEADLINE`
+    :param conflicts: the errors that count as conflicts
+    :raises errors.NoAnswer: if it is not known whether the write was carried out
     """
     max_retries = client.max_retries
     ends = time.monotonic() + (DEADLINE if generation is None else 0)
@@ -91,7 +92,10 @@ def confirm_write(
 
 
 def is_gone_or_empty(read: Callable[[], Read[T]]) -> bool:
-    """Return whether the service says that the object does not exist, or is empty."""
+    """Return whether an object does not exist, or is empty.
+
+    :param read: reads the object
+    """
     try:
         return not read().value
     except errors.NotFound:
@@ -105,9 +109,12 @@ def edit_object(
     write: Callable[[T, int], Read[T]],
     generation: int | None = None,
 ) -> Read[T]:
-    """Read an object with a generation, edit it, and write it if it has changed.
+    """Return an object after it was read, edited, and written if that has changed it.
 
-    :raises PlacementError: if the generation is not the one that was given
+    :param change: returns the edited value
+    :param write: takes the value and the generation that was read
+    :param generation: the generation that the object has to have
+    :raises PlacementError: if it has another one
     """
     is_sent = False
 

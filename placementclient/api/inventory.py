@@ -42,7 +42,9 @@ def create(
     :raises errors.Conflict: if the provider has inventory of the class
     """
     body = {'resource_class': resource_class, 'resource_provider_generation': generation, **fields}
-    return _send(client, endpoints.CREATE_INVENTORY, provider_uuid, resource_class, body)
+    return _request_inventory(
+        client, endpoints.CREATE_INVENTORY, provider_uuid, resource_class, body
+    )
 
 
 def set_all(
@@ -73,7 +75,7 @@ def delete_all(client: Client, provider_uuid: str) -> None:
 
 def show(client: Client, provider_uuid: str, resource_class: str) -> Read[Inventory]:
     """Return the inventory of one class."""
-    return _send(client, endpoints.SHOW_INVENTORY, provider_uuid, resource_class)
+    return _request_inventory(client, endpoints.SHOW_INVENTORY, provider_uuid, resource_class)
 
 
 def set(
@@ -85,7 +87,7 @@ def set(
 ) -> Read[Inventory]:
     """Replace the inventory of one class; the parameters are those of :func:`create`."""
     body = {'resource_provider_generation': generation, **fields}
-    return _send(client, endpoints.SET_INVENTORY, provider_uuid, resource_class, body)
+    return _request_inventory(client, endpoints.SET_INVENTORY, provider_uuid, resource_class, body)
 
 
 def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
@@ -93,13 +95,14 @@ def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
     client.send(endpoints.DELETE_INVENTORY, provider=provider_uuid, resource_class=resource_class)
 
 
-def _send(
+def _request_inventory(
     client: Client,
     endpoint: Endpoint,
     provider: str,
     resource_class: str,
     body: Mapping[str, object] | None = None,
 ) -> Read[Inventory]:
+    """Return the inventory of one class in the answer to a request."""
     # An endpoint without the class in its path leaves it out.
     answer = client.send(
         endpoint,

@@ -9,7 +9,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 
 
 def make_filter_parameters(group: Filter, suffix: str = '') -> dict[str, str | list[str] | None]:
-    """Return the query parameters of the group with a suffix, from 1.33 also with letters."""
+    """Return the query parameters of a group, whose names end with its suffix; from 1.33 any."""
     return {
         f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items())
         or None,
@@ -71,8 +71,10 @@ def _join_traits(required: Sequence[str], forbidden: Sequence[str]) -> list[str]
 
 
 def _join_parts(required: Sequence[str], forbidden: Sequence[str]) -> str | None:
+    """Return required and forbidden traits as one value of a parameter; ``None`` without any."""
     return ','.join([*required, *(f'!{trait}' for trait in forbidden)]) or None
 
 
 def _format_any_of(names: str) -> str:
+    """Return names with commas between as a value of a parameter that one of them meets."""
     return f'in:{names}' if ',' in names else names

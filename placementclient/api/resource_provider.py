@@ -83,7 +83,7 @@ def read_some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provid
 
 
 def read_names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
-    """Return the names of providers by UUID, as :func:`some` finds them."""
+    """Return the names of providers by UUID; those that do not exist are missing."""
     return {uuid: provider.name for uuid, provider in read_some(client, provider_uuids).items()}
 
 

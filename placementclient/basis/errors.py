@@ -51,7 +51,10 @@ class UsageError(PlacementError):
 
 
 class NoSuchProvider(PlacementError):
-    """No resource provider meets the request; ``name``: the requested name, if any."""
+    """No resource provider has a name, or meets other conditions.
+
+    :param name: the requested name, if any
+    """
 
     def __init__(self, message: str, name: str | None = None) -> None:
         self.name = name
@@ -87,7 +90,7 @@ class DirectError(PlacementError):
 
 
 class Differs(PlacementError):
-    """The state of the service is not the expected one."""
+    """The service has other providers, allocations or generations than expected."""
 
     exit_status = ExitStatus.DIFFERS
 

@@ -64,6 +64,7 @@ def print_any_text(*streams: Any) -> None:
 
 
 def _replace_signs(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return the text for signs that an encoding does not have, and where encoding goes on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(_PLAIN_SIGNS)
@@ -71,7 +72,11 @@ def _replace_signs(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 class PrintableFormatter:
-    """A formatter of cliff that adapts cells and, on a terminal, escapes control characters."""
+    """A formatter of cliff that converts cells and, on a terminal, escapes control characters.
+
+    :param formatter: writes the output
+    :param cell: converts a cell before
+    """
 
     def __init__(
         self, formatter: Any, cell: Callable[[Any], Any] | None, *, on_screen: bool
@@ -80,17 +85,19 @@ class PrintableFormatter:
 
     def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
         with self._escape_output(stdout) as out:
-            self._formatter.emit_list(names, map(self._cells, rows), out, parsed_args)
+            self._formatter.emit_list(names, map(self._convert_cells, rows), out, parsed_args)
 
     def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
         with self._escape_output(stdout) as out:
-            self._formatter.emit_one(names, self._cells(fields), out, parsed_args)
+            self._formatter.emit_one(names, self._convert_cells(fields), out, parsed_args)
 
-    def _cells(self, row: Any) -> Any:
+    def _convert_cells(self, row: Any) -> Any:
+        """Return a row of converted cells."""
         return tuple(map(self._cell, row)) if self._cell else row
 
     @contextlib.contextmanager
     def _escape_output(self, stdout: Any) -> Iterator[Any]:
+        """Return the stream for the block to write to; on a terminal its text is escaped after."""
         if not self._on_screen:
             yield stdout
             return
@@ -127,6 +134,6 @@ def flatten_cell(value: Any) -> Any:
 
 
 def escape_cell(value: Any) -> Any:
-    """Return a cell of CSV: as :func:`flat`, with formulas escaped."""
+    """Return a cell of CSV: as :func:`flatten_cell`, with formulas escaped."""
     cell = flatten_cell(value)
     return f"'{cell}" if isinstance(cell, str) and re.match(FORMULA, cell) else cell

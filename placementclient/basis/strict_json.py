@@ -18,7 +18,10 @@ class InvalidJSON(ValueError):
 
 
 def decode_json(content: bytes, kind: Any = Any) -> Any:
-    """Decode JSON into a value of a type, or raise :class:`InvalidJSON` with the place."""
+    """Return the value of JSON of a type.
+
+    :raises InvalidJSON: if it is none, with the place of the fault
+    """
     try:
         value = msgspec.json.decode(content, type=kind)
         check_keys(content)
@@ -32,7 +35,7 @@ def decode_json(content: bytes, kind: Any = Any) -> Any:
 
 
 def check_keys(content: bytes) -> None:
-    """Raise an error for duplicate keys in JSON, because msgspec takes the last one."""
+    """Raise an error if an object of JSON has a key twice: msgspec takes the last one."""
     # Nothing is built of it: this takes half as long as what builds dictionaries.
     json.loads(content, object_pairs_hook=_check_pairs)
 
@@ -45,7 +48,10 @@ def _check_pairs(pairs: list[tuple[str, Any]]) -> None:
 
 
 def locate_message(reason: str, name: str = '') -> str:
-    """Return msgspec's message after the position: ``trees[3].amount: expected int, got str``."""
+    """Return a message of msgspec after its place: ``trees[3].amount: expected int, got str``.
+
+    :param name: the place of the decoded value, if it is a part of a document
+    """
     match = _PLACE.fullmatch(reason)
     sentence, place = (match['reason'], match['place']) if match else (reason, '')
     where = '.'.join(part for part in (name, place) if part).replace('.[', '[')

@@ -38,7 +38,7 @@ def find_closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
 
 
 def _find_same(word: str, candidates: Iterable[str]) -> list[str]:
-    """Return the words that differ from a word in case only, or the class that people call so."""
+    """Return the words that differ from a word in case only, or the class that it stands for."""
     meant = {word.upper(), _SYNONYMS.get(word.upper())}
     return sorted(name for name in candidates if name.upper() in meant)
 
@@ -148,11 +148,11 @@ def count_states(states: Iterable[tuple[str, str]]) -> str:
 
 
 def merge_alike_sentences(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield one sentence for those that differ in nothing but the name of their tree.
+    """Yield one sentence for all that differ in nothing but the name of their tree.
 
-    Of ten trees it begins with ``gpu01 and 9 others:``.
+    That of ten trees begins with ``gpu01 and 9 others:``.
 
-    :param sentences: each with the name of its tree before it
+    :param sentences: the sentences, each with the name of its tree before it
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for tree, sentence in sentences:

@@ -76,6 +76,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _check_number(text: str, mark: yaml.Mark) -> None:
+    """Refuse a number that is too long, or of another base than ten."""
     if len(text) > LONGEST_NUMBER:
         raise _make_yaml_error(LONG_NUMBER, mark)
     if _OTHER_BASE.match(text):
@@ -141,6 +142,7 @@ class Faults:
             self.errors += fault.faults
 
     def raise_any(self) -> None:
+        """Raise all faults so far as one error, if there are any."""
         self.errors.sort(key=lambda fault: (fault.path, fault.line or 0))
         if self.errors:
             raise errors.BadFiles(self.errors)
@@ -150,10 +152,11 @@ class Faults:
 class Cursor:
     """A value of a document with its position.
 
-    Each method returns the plain value and raises :class:`errors.BadFile` if it is another.
+    A method returns the value as the type that it is named after, or raises
+    :class:`errors.BadFile` if the value is of another one.
 
-    :param name: how a reader finds it: ``moves[0].as``
-    :param column: from 1, as the line; only where it is to be said
+    :param name: the way to the value in the document: ``moves[0].as``
+    :param line: from 1, as the column; both are ``None`` where they are not to be printed
     """
 
     value: object
@@ -163,14 +166,16 @@ class Cursor:
     column: int | None = None
 
     def error(self, reason: str) -> errors.BadFile:
+        """Return the exception for a fault of this value, with its position."""
         where = f'{self.name}: ' if self.name else ''
         return errors.BadFile(self.path, where + reason, self.line, self.column)
 
     def read_members(
         self, names: Collection[str], needed: Collection[str] = ()
     ) -> dict[str, Cursor]:
-        """Return the values of a mapping by key; a key of another name is an error.
+        """Return the values of a mapping with fixed keys, as cursors.
 
+        :param names: the keys; any other key is an error
         :param needed: the keys that must not be missing
         """
         return self.fields(dict.fromkeys(names, lambda cursor: cursor), needed)
@@ -178,7 +183,12 @@ class Cursor:
     def fields(
         self, readers: Mapping[str, Callable[[Cursor], object]], needed: Collection[str] = ()
     ) -> dict[str, Any]:
-        """Return the values of a mapping with fixed keys, each read by the reader of its key."""
+        """Return the values of a mapping with fixed keys, each as the reader of its key returns it.
+
+        All faults are raised together.
+
+        :param needed: the keys that must not be missing
+        """
         faults, result, inside = Faults(), {}, self.mapping()
         missing = [key for key in needed if key not in inside]
         unknown = [key for key in inside if key not in readers]
@@ -205,7 +215,7 @@ class Cursor:
                 raise errors.BadFile(self.path, f'not the right file, but {other}')
 
     def mapping(self) -> dict[str, Cursor]:
-        """Return the values of a mapping whose keys are any strings."""
+        """Return the values of a mapping whose keys are any strings, as cursors."""
         if not isinstance(self.value, Mapping):
             text = 'plain text, and ' if isinstance(self.value, str) else ''
             raise self.error(f'{text}has to be a mapping')
@@ -219,7 +229,7 @@ class Cursor:
         return inside
 
     def mappings(self) -> dict[str, Cursor]:
-        """Return the values of a mapping, or of a list of mappings; null is an empty one."""
+        """Return the values of a mapping, or of all mappings of a list; of null none."""
         if self.value is None:
             return {}
         if not isinstance(self.value, list | tuple):
@@ -233,13 +243,14 @@ class Cursor:
         return inside
 
     def items(self) -> Iterator[Cursor]:
+        """Yield the items of a list, as cursors."""
         if not isinstance(self.value, list | tuple):
             raise self.error('has to be a list')
         for index, value in enumerate(self.value):
             yield Cursor(value, self.path, f'{self.name}[{index}]', *self._find_key_place(index))
 
     def sequence(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
-        """Return the items of a sequence, parsed by a reader."""
+        """Return the items of a list, each as a reader returns it; all faults together."""
         faults, result = Faults(), []
         for item in self.items():
             with faults.collect():
@@ -250,7 +261,10 @@ class Cursor:
     def entries(
         self, read: Callable[[Cursor], _T], inside: Mapping[str, Cursor] | None = None
     ) -> dict[str, _T]:
-        """Return the values of a mapping by resource class, each parsed by a reader."""
+        """Return the values of a mapping by resource class, each as a reader returns it.
+
+        :param inside: the mapping, where it is not the value itself
+        """
         faults, result = Faults(), {}
         for name, item in (self.mapping() if inside is None else inside).items():
             with faults.collect():
@@ -259,7 +273,7 @@ class Cursor:
         return result
 
     def descend(self, *keys: str | int) -> Cursor:
-        """Return the value at some nested keys, or the nearest existing one."""
+        """Return the value that nested keys lead to, or the last one that exists on the way."""
         if not keys:
             return self
         if isinstance(self.value, list) and isinstance(keys[0], str):
@@ -277,6 +291,7 @@ class Cursor:
         return Cursor(value, self.path, name, *self._find_key_place(key)).descend(*below)
 
     def text(self) -> str:
+        """Return a text that is not empty."""
         if not isinstance(self.value, str):
             raise self.error(f'{self.value!r} has to be a text: quote it')
         if not self.value:
@@ -333,9 +348,9 @@ class Cursor:
 
 
 def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
-    """Parse a text, YAML or JSON.
+    """Return the value of a text, YAML or JSON, as a cursor.
 
-    :param columns: whether errors say the column too
+    :param columns: whether errors have the column, too
     :raises errors.BadFile: if it is neither, with the line
     """
     if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
@@ -367,7 +382,7 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
 
 
 def describe_problem(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
-    """Return the message of a YAML error, and its position; of an open quote its start."""
+    """Return the message of a YAML error, and its position: of an open quote, where it begins."""
     problem = reason.problem or 'neither YAML nor JSON'
     is_open = reason.context_mark and 'stream' in problem
     if "'\\t'" in problem:

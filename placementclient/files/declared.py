@@ -23,7 +23,7 @@ _T = TypeVar('_T')
 
 
 def read_declared(cursor: Cursor) -> DeclaredProvider:
-    """Read a provider and those below it, as "tree export" writes them."""
+    """Return a provider with those below it, as "tree export" writes them."""
     return DeclaredProvider(**cursor.fields(DECLARED, ['name']))
 
 
@@ -48,7 +48,7 @@ DECLARED: dict[str, Callable[[Cursor], object]] = {
 
 
 def read_provider(item: Cursor) -> ProviderSpec:
-    """Read an entry of ``providers``."""
+    """Return an entry of ``providers`` in a specification."""
     if 'uuid' in item.mapping() and 'name' not in item.mapping():
         raise item.error('a new provider needs a name; one that exists has its UUID under name')
     entry = ProviderSpec(
@@ -71,6 +71,7 @@ def read_provider(item: Cursor) -> ProviderSpec:
 
 
 def _read_field_name(cursor: Cursor) -> str:
+    """Return the name of a field of a provider: ``inventories``, ``traits`` or ``aggregates``."""
     if (name := cursor.text()) not in _CONTENT:
         raise cursor.error(f'has to be one of {", ".join(_CONTENT)}')
     return name
@@ -79,9 +80,12 @@ def _read_field_name(cursor: Cursor) -> str:
 def flatten_trees(
     trees: Sequence[DeclaredProvider], keys: Sequence[Keys], parent: str | None = None
 ) -> Iterator[tuple[ProviderSpec, Keys]]:
-    """Yield an entry of ``providers`` for each provider of declared trees, parents first.
+    """Yield an entry of ``providers``, and its way in the file, for each declared provider.
 
-    :param keys: the way to each tree in its file, which goes along with its entry
+    Parents come first.
+
+    :param keys: the way to each tree in its file
+    :param parent: the name of the parent of the trees, if they are parts of one
     """
     for tree, at in zip(trees, keys, strict=True):
         given: dict[WholeField, bool] = {
@@ -104,7 +108,7 @@ def flatten_trees(
 
 
 def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
-    """Read the list of ``additions``."""
+    """Return the list of ``additions`` in a specification."""
     names: set[str] = set()
 
     def read_addition(item: Cursor) -> Addition:
@@ -133,6 +137,7 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
 
 
 def _read_allocations(cursor: Cursor) -> dict[str, dict[str, int]]:
+    """Return amounts by consumer and class."""
     amounts = {
         replace(item, value=uuid).uuid(): item.entries(lambda at: at.integer(1, UNLIMITED))
         for uuid, item in cursor.mapping().items()
@@ -143,7 +148,7 @@ def _read_allocations(cursor: Cursor) -> dict[str, dict[str, int]]:
 def read_inventory_fields(cursor: Cursor) -> InventoryFields:
     """Return the given fields of one inventory.
 
-    :raises errors.BadFile: if one is unknown, or its value cannot be
+    :raises errors.BadFile: if a field is unknown, or its value is out of range
     """
     readers: dict[str, Callable[[Cursor], int | float]] = {
         **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
@@ -160,7 +165,7 @@ def sort_keys(values: Mapping[str, _T]) -> dict[str, _T]:
 
 
 def read_template(cursor: Cursor, placeholders: Collection[str]) -> str:
-    """Read a name, and raise an error for a placeholder that is not allowed in it."""
+    """Return a name, which may have some placeholders and no others."""
     text = cursor.text()
     for name in PLACEHOLDER.findall(text):
         if name not in placeholders:

@@ -61,14 +61,17 @@ def detect_kind(content: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The content of a file that should be of a kind, such as ``snapshot``."""
+    """The content of a file.
+
+    :param kind: the expected kind of file, such as ``snapshot``
+    """
 
     path: str
     content: bytes
     kind: str
 
     def check_kind(self, *versions: int) -> None:
-        """Raise an error if the file has the wrong kind or version."""
+        """Raise an error unless the file has the expected kind and one of some versions."""
         try:
             value = self.decode(_ENVELOPE)
         except errors.BadFile:
@@ -86,7 +89,7 @@ class FileContent:
             raise self.error(f'{kind} version {envelope.version!r} is not known')
 
     def check_keys(self) -> None:
-        """Raise an error for duplicate keys."""
+        """Raise an error if an object of the file has a key twice."""
         try:
             check_keys(self.content)
         except InvalidJSON as fault:
@@ -119,6 +122,7 @@ class FileContent:
             raise errors.BadFile(self.path, 'damaged or not complete', line) from None
 
     def error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
+        """Return the exception for a fault of the file, with the line of an item of it."""
         return errors.BadFile(self.path, reason, None if item is None else self._find_line(item, 0))
 
     def _find_line(self, item: msgspec.Raw | None, offset: int) -> int:

@@ -35,7 +35,8 @@ READABLE = 0o644
 _PRIVATE = 0o600
 _GZIP = b'\x1f\x8b'
 _CHUNK = 1 << 20
-#: How many bytes a file may have: of this program, of others with many consumers, and of people.
+#: How many bytes a file may have that this program has written, that lists many consumers, and that
+#: a person has written.
 WRITTEN_LIMIT, LISTED_LIMIT, TYPED_LIMIT = system.WRITTEN_LIMIT, 1 << 28, 1 << 25
 #: How many times smaller a file may be when it is compressed: of 10,000 equal hosts it is 54 times,
 #: of nothing but spaces 1,000 times. The limit is not for small files.
@@ -60,6 +61,7 @@ def read_text(path: str, most: int = TYPED_LIMIT) -> str:
 
 
 def decode_text(content: bytes, path: str) -> str:
+    """Return the text of a UTF-8 file; refuse a snapshot or a plan."""
     if kind := detect_kind(content):
         raise errors.BadFile(path, f'is a {kind}; this option needs another kind of file')
     try:
@@ -166,6 +168,10 @@ def _read_beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
 
 @contextlib.contextmanager
 def open_output(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Open a file that appears whole after the block; ``-`` and devices are written at once.
+
+    :param mode: the permissions of a new file
+    """
     with system.explain_errors(path):
         if path == STANDARD:
             with _compress_output(sys.stdout.buffer, path) as stream:

@@ -33,6 +33,7 @@ def _format_value(
 
     :param mapping: a line break with the indentation of keys
     :param items: a line break with the indentation of hyphens
+    :param cache: texts of mappings, by identity and indentation
     """
     if isinstance(value, Mapping) and value:
         key = id(value), mapping
@@ -64,6 +65,7 @@ def _format_scalar(value: object) -> str:
 
 
 def _format_text(text: str) -> str:
+    """Return a text as YAML: plain, in single quotes, or as JSON with escapes."""
     if _PLAIN.fullmatch(text):
         resolvers = [*RESOLVERS.get(text[0], ()), *RESOLVERS.get(None, ())]
         if not any(pattern.match(text) for _, pattern in resolvers):
@@ -74,6 +76,7 @@ def _format_text(text: str) -> str:
 
 
 def _format_number(value: object) -> str:
+    """Return a number, a boolean or null as YAML."""
     text = json.dumps(value)
     # YAML requires a full stop before an exponent.
     return text if '.' in text else re.sub('(?<=[0-9])e', '.0e', text)

@@ -57,21 +57,23 @@ def seal_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     for line in lines:
         sha256.update(line)
         yield line
-    yield _closing_line(f'sha256:{sha256.hexdigest()}')
+    yield _make_closing_line(f'sha256:{sha256.hexdigest()}')
 
 
 def compute_digest(lines: Iterable[bytes | memoryview]) -> str:
+    """Return the digest of the content of lines: ``sha256:`` and 64 digits."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)
     return f'sha256:{sha256.hexdigest()}'
 
 
-def is_sealed(content: bytes, expected: str) -> bool:
+def is_sealed(content: bytes, digest: str) -> bool:
     """Return whether a file ends with a digest, and has exactly the content of that digest."""
-    end = _closing_line(expected)
-    return content.endswith(end) and compute_digest([memoryview(content)[: -len(end)]]) == expected
+    end = _make_closing_line(digest)
+    return content.endswith(end) and compute_digest([memoryview(content)[: -len(end)]]) == digest
 
 
-def _closing_line(expected: str) -> bytes:
-    return b'],"digest":"%b"}\n' % expected.encode()
+def _make_closing_line(digest: str) -> bytes:
+    """Return the last line of a sealed file."""
+    return b'],"digest":"%b"}\n' % digest.encode()

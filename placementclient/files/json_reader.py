@@ -75,7 +75,7 @@ class NotJSON(Exception):
 class JSONReader:
     """Reads a text that begins as JSON.
 
-    :param fault: makes the error for a document that is JSON, but cannot be taken
+    :param fault: returns the error for a document that is JSON, but too large or ambiguous
     """
 
     def __init__(self, text: str, fault: Callable[[str, Place], Exception]) -> None:
@@ -84,7 +84,7 @@ class JSONReader:
         self._breaks = [match.start() for match in re.finditer('\n', text)]
 
     def read(self) -> object:
-        """Return the value; mappings and sequences know the places of what is in them.
+        """Return the value of the text; mappings and lists know the places of their values.
 
         :raises NotJSON: at the first character that is no part of JSON
         """

@@ -73,7 +73,7 @@ class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True)
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """Parts that equal providers have in common: thousands are alike."""
+    """The inventories, traits and aggregates so far, which equal providers share."""
 
     inventories: dict[tuple[tuple[str, Inventory], ...], Mapping[str, Inventory]] = field(
         default_factory=dict
@@ -88,7 +88,7 @@ _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 
 
 def encode(snapshot: Snapshot) -> Iterator[bytes]:
-    """Yield the lines of a snapshot file: equal snapshots give equal files."""
+    """Yield the lines of a snapshot as a file; equal snapshots give equal files."""
     header = SnapshotHeader(FORMAT, VERSION, snapshot.origin, tuple(sorted(snapshot.unsteady)))
     yield open_object(encode_json(header), 'providers', b'[')
     yield from separate_lines(
@@ -105,7 +105,10 @@ def encode(snapshot: Snapshot) -> Iterator[bytes]:
 
 
 def decode(content: bytes, path: str) -> Snapshot:
-    """Decode the output of :func:`encode`, or any other JSON of the same content."""
+    """Return the snapshot of a file, with any order of keys and any line breaks.
+
+    :raises errors.BadFile: if it is no snapshot or a damaged one, with the line
+    """
     source = FileContent(path, content, 'snapshot')
     source.check_kind(*_KNOWN)
     source.check_keys()
@@ -149,7 +152,7 @@ def _decode_pieces(source: FileContent) -> SnapshotDocument[ProviderRecord, Cons
 def make_provider_state(record: ProviderRecord, shared: SharedParts) -> ProviderState:
     """Return the provider of a record.
 
-    :param shared: the parts of earlier providers, of which it gets those that are equal
+    :param shared: the parts of earlier providers, which replace equal ones
     """
     return ProviderState(
         Provider(*astuple(record)[:5]),
@@ -161,13 +164,16 @@ def make_provider_state(record: ProviderRecord, shared: SharedParts) -> Provider
 
 
 def make_consumer(uuid: str, record: ConsumerRecord) -> Consumer:
+    """Return the consumer of a record."""
     return Consumer(uuid, *astuple(record))
 
 
 def make_provider_record(state: ProviderState) -> ProviderRecord:
+    """Return the record of a provider."""
     provider, *content = astuple(state)
     return ProviderRecord(*astuple(provider), *content)
 
 
 def make_consumer_record(consumer: Consumer) -> ConsumerRecord:
+    """Return the record of a consumer."""
     return ConsumerRecord(*astuple(consumer)[1:])

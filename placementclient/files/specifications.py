@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses the specification of a reshape, in its short or long form."""
+"""Reads the specification of a reshape, in its short or long form."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ from placementclient.model.specifications import (
 
 
 def parse_specification(text: str, path: str) -> Spec:
-    """Parse a specification, YAML or JSON, in either form.
+    """Return the specification of a text, YAML or JSON, in either form.
 
     :raises errors.BadFile: if it is none, with the line
     """
@@ -54,7 +54,13 @@ def is_specification(document: Cursor) -> bool:
 
 
 def read_specification(document: Cursor) -> Spec:
-    """Read a specification: a list of moves, a mapping, or a declared tree with moves in it."""
+    """Return a specification: a list of moves, a mapping, or a declared tree with moves in it.
+
+    In the end all have the long form, ``trees``, ``providers`` and ``moves``. Each provider of a
+    declared tree becomes an entry of ``providers``, and so does a new target that a move names.
+    ``places`` says where a fault of such an entry is in the file: for ``{name: gpu, children:
+    [{name: gpu_1}], moves: …}`` it has ``('providers', 1): ('children', 0)``.
+    """
     fields, places = _read_form(document)
     entries: list[ProviderSpec] = [*fields.pop('providers', ())]
     trees = fields.get('trees')
@@ -71,7 +77,7 @@ def read_specification(document: Cursor) -> Spec:
 def _read_form(document: Cursor) -> tuple[dict[str, Any], dict[Keys, Keys]]:
     """Return the values of a specification by key, in whichever form it is written.
 
-    :return: with them the places in the file of those keys that the long form has elsewhere
+    :return: the values, and the way in the file to each key of the long form that is elsewhere
     """
     if isinstance(document.value, list):
         return {'moves': document.sequence(lambda item: _read_move(item, ()))}, {('moves',): ()}
@@ -88,7 +94,7 @@ def _add_declared_trees(
     entries: list[ProviderSpec],
     places: dict[Keys, Keys],
 ) -> TreeSelection:
-    """Add an entry and its place for each declared provider; return the selection of the trees."""
+    """Return the selection of declared trees, and add an entry and its place for each provider."""
     keys: list[Keys] = [places.get(('trees', n), ('trees', n)) for n in range(len(trees))]
     for entry, at in flatten_trees(trees, keys):
         read_template(document.descend(*at, 'name'), ())
@@ -105,9 +111,9 @@ def _name_targets(
     entries: list[ProviderSpec],
     places: dict[Keys, Keys],
 ) -> tuple[Move, ...]:
-    """Return the moves with a name for each target whose name an entry or a move gives.
+    """Return the moves with the names of targets that they or entries name, in place of UUIDs.
 
-    A new target that no entry describes gets an entry.
+    A new target that no entry describes is added to the entries, with its place.
     """
     named = {entry.uuid: entry.name for entry in entries if entry.uuid}
     start = places.get(('moves',), ('moves',))
@@ -143,6 +149,7 @@ def _refuse_repeated(spec: Spec) -> None:
 
 
 def _read_moves(cursor: Cursor) -> tuple[Move, ...]:
+    """Return the moves of the long form."""
     return () if cursor.value is None else cursor.sequence(lambda item: _read_move(item, ('root',)))
 
 
@@ -156,6 +163,7 @@ def _read_trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
 
 
 def _read_selection(cursor: Cursor) -> TreeSelection:
+    """Return the conditions on the trees."""
     readers: dict[str, Callable[[Cursor], tuple[str, ...]]] = {
         'name': Cursor.texts,
         'uuid': lambda at: at.sequence(Cursor.uuid),
@@ -167,6 +175,7 @@ def _read_selection(cursor: Cursor) -> TreeSelection:
 
 
 def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
+    """Return a move; names of providers may have some placeholders."""
     needed = ('from_resource_provider', 'to_resource_provider', 'moved_resources')
     fields = cursor.fields(
         {
@@ -200,13 +209,14 @@ def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
 
 
 def _read_moved_amount(cursor: Cursor) -> int | Literal['all']:
+    """Return the amount of a class that moves."""
     return ALL if cursor.value == ALL else cursor.integer(1, UNLIMITED)
 
 
 def _read_consumers(
     items: Mapping[str, Cursor], moved: Collection[str]
 ) -> dict[str, dict[str, int | None]]:
-    """Read the amounts by consumer and class; null is all that a consumer has of the class.
+    """Return the amounts by consumer and class; ``None`` is all that a consumer has of the class.
 
     An amount without its class is of the only class that moves.
     """
@@ -228,14 +238,15 @@ def _read_consumers(
 
 
 def _read_optional_amount(cursor: Cursor) -> int | None:
+    """Return the amount of a class that a consumer moves; ``None``: all of it."""
     return None if cursor.value is None else cursor.integer(1, UNLIMITED)
 
 
 def _read_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
-    """Read the groups of classes of which a consumer gets all on one provider."""
+    """Return the groups of classes that a consumer gets together on one provider."""
     seen: set[str] = set()
 
-    def group(item: Cursor) -> tuple[str, ...]:
+    def read_group(item: Cursor) -> tuple[str, ...]:
         names = item.symbols()
         if len(set(names)) < 2:
             raise item.error('has to name two classes or more')
@@ -244,7 +255,7 @@ def _read_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
         seen.update(names)
         return names
 
-    return cursor.sequence(group)
+    return cursor.sequence(read_group)
 
 
 #: The readers of the keys beside ``trees``.

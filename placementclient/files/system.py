@@ -73,11 +73,12 @@ def read_private(path: str) -> bytes:
 
 
 def make_size_error(path: str, most: int) -> errors.BadFile:
+    """Return the exception for a file with more than some bytes."""
     return errors.BadFile(path, f'is larger than {most >> 20} MiB')
 
 
 def find_lock_holder(descriptor: int) -> str:
-    """Return the process that has locked a file, if this machine knows it."""
+    """Return a phrase for the process that has locked a file: ``process 4711``, if it is known."""
     status = os.fstat(descriptor)
     device = f'{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}'
     with contextlib.suppress(OSError), open('/proc/locks', encoding='ascii') as locks:
@@ -89,6 +90,7 @@ def find_lock_holder(descriptor: int) -> str:
 
 
 def is_writable_by_others(folder: str) -> bool:
+    """Return whether other users than its owner may create files in a folder."""
     return bool(os.stat(folder or '.').st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
