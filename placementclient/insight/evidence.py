@@ -164,7 +164,7 @@ class Evidence:
         uuid, everything = consumer.uuid, tuple(consumer.allocations)
         migration = self._by_uuid.get(uuid)
         if migration is not None and not migration.is_over:
-            return Verdict(reason=migration.progress, is_under_way=True)
+            return Verdict(reason=migration.retention_reason, is_under_way=True)
         if uuid in self._records.ignored:
             return Verdict(reason=_IGNORED)
         if uuid in self._records.gone:
@@ -224,8 +224,8 @@ class Evidence:
         """Return the reason why a server may be moving now; empty if it is not."""
         for migration in self._of_server.get(server.uuid, ()):
             if not migration.is_over:
-                return migration.progress
-        return server.under_way
+                return migration.retention_reason
+        return server.departure_reason
 
     def _explain_unsettled(self, server: Server, changed: Moment | None) -> str:
         """Return the reason why the record of a server does not decide; empty if it does."""

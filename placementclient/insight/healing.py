@@ -170,7 +170,9 @@ def _find_able_providers(
 
 def find_movement(server: Server, migrating: Collection[str]) -> str:
     """Return the reason why a server may be moving now; empty if it is not."""
-    return server.under_way or ('a migration is not over' if server.uuid in migrating else '')
+    return server.departure_reason or (
+        'a migration is not over' if server.uuid in migrating else ''
+    )
 
 
 def _judge_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:

@@ -61,7 +61,7 @@ class Consumer(msgspec.Struct, frozen=True, gc=False):
         return self.project_id, self.user_id, self.type
 
     def amount(self, provider_uuid: str, resource_class: str) -> int:
-        """Return the amount of a class that it holds on a provider, or 0."""
+        """Return the amount of a class that the consumer has on a provider, or 0."""
         return self.allocations.get(provider_uuid, {}).get(resource_class, 0)
 
     def without_providers(self, provider_uuids: Container[str]) -> Consumer:
@@ -87,8 +87,8 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     allocations: Allocations
     mappings: Mapping[str, list[str]] = msgspec.field(default_factory=dict)
 
-    def roots(self, summaries: Mapping[str, ProviderSummary]) -> set[str | None]:
-        """The roots of its providers, without those that only share inventory."""
+    def find_roots(self, summaries: Mapping[str, ProviderSummary]) -> set[str | None]:
+        """Return the roots of its providers, without those that only share inventory."""
         used = {uuid: summaries[uuid] for uuid in self.allocations}
         local = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
         return {summaries[uuid].root_provider_uuid for uuid in local or used}
@@ -108,7 +108,7 @@ class ProviderSummary(msgspec.Struct, frozen=True, gc=False):
     root_provider_uuid: str | None = None
 
     def with_used(self, resources: Resources) -> ProviderSummary:
-        """Return the summary with a higher usage."""
+        """Return the summary with amounts added to the usage."""
         return replace(
             self,
             resources={

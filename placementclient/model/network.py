@@ -77,7 +77,7 @@ class NetworkAgent(ListRecord, frozen=True, dict=True):
 
 
 class PortGroup(msgspec.Struct, frozen=True):
-    """A group of a port's request; its ID is the port's if Neutron has no groups."""
+    """A group of a port's request; its ID is empty if Neutron has no groups."""
 
     id: str = ''
     resources: dict[String, Quantity] = {}
@@ -85,7 +85,9 @@ class PortGroup(msgspec.Struct, frozen=True):
 
 
 class PortRequest(PortGroup, frozen=True):
-    """The resource request of a port; before Neutron had several groups, it was itself the group.
+    """The resource request of a port: its groups are ``request_groups``.
+
+    Before Neutron had several groups, the object itself was the one group.
 
     :param same_subtree: the IDs of groups that are served below one provider
     """

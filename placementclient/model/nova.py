@@ -38,9 +38,9 @@ CHILD_FORMS = ('pci_0000_84_00_0', '0000:84:00.0', 'amd_sev')
 
 
 def add_compute_traits(stated: Iterable[str], state: ProviderState | None) -> frozenset[str]:
-    """Return stated traits beside those of an existing provider that are Nova's.
+    """Return stated traits and the ``COMPUTE_`` traits that an existing provider has.
 
-    Nova takes away what its driver does not support any more, or what an operator enables again.
+    Nova sets and takes those. The mark of a disabled host is only kept, never stated.
     """
     if state is None:
         return frozenset(stated)

@@ -112,13 +112,14 @@ class Outcome:
             return ExitStatus.PARTIAL
         return self.stopped.exit_status if self.stopped is not None else ExitStatus.ERROR
 
-    def check(self) -> None:
+    def raise_first_error(self) -> None:
         """Raise the first error of a tree, if any."""
         for error in (*(tree.error for tree in self.trees), self.stopped):
             if error is not None:
                 raise error
 
     def list_trees(self, *states: State) -> list[TreeResult]:
+        """Return the results of the trees with one of these states."""
         return [tree for tree in self.trees if tree.state in states]
 
 

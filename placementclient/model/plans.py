@@ -187,15 +187,17 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         return self.changes_allocations and all(gain <= 0 for _, _, gain in self.gains())
 
     def is_outdated_release(self, live: Consumer | None) -> bool:
-        """Return whether it only gives back, and the consumer has changed since that was decided.
+        """Return whether the change only frees allocations, and its consumer has changed meanwhile.
 
-        The evidence that it needs nothing there holds only while it stands as it was judged.
+        The evidence that the consumer needs nothing there holds only while it is as it was judged.
+
+        :param live: the consumer as it is now
         """
         then, now = self.before.generation, live.generation if live else None
         return self.is_release and None not in (then, now) and then != now
 
     def with_owner_of(self, live: Consumer) -> Self:
-        """Return the change with the live owner before and after, unless it sets another one."""
+        """Return the change with the live owner before and after, unless it sets another owner."""
         after = self.after
         if after.allocations:
             # Placement lets no consumer lose its type.
@@ -207,7 +209,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         return replace(self, before=replace(self.before, **owner), after=replace(after, **owner))
 
     def gains(self) -> Iterator[tuple[str, str, int]]:
-        """Yield how much more it has afterwards of each class of each provider."""
+        """Yield the amount that the consumer gains of each provider and class; below 0: loses."""
         for uuid in self.provider_uuids:
             before = self.before.allocations.get(uuid, {})
             after = self.after.allocations.get(uuid, {})
@@ -231,6 +233,7 @@ def find_changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[Consum
 
 
 def _make_consumer_change(before: Consumer | None, after: Consumer | None) -> ConsumerChange:
+    """Return the change of a consumer; ``None``: it does not exist on this side."""
     if after is None:
         assert before is not None
         return ConsumerChange(before, replace(before, allocations={}))
@@ -301,12 +304,12 @@ class Change:
         return (self.after, self.before) if backward else (self.before, self.after)
 
     def list_local_providers(self) -> Iterator[ProviderChange]:
-        """The providers without the sharing ones of other trees."""
+        """Yield the providers in the trees of the change, without those that share with them."""
         roots = self.roots
         return (provider for provider in self.providers if provider.root_provider_uuid in roots)
 
     def list_created(self) -> Iterator[ProviderChange]:
-        """The new providers, parents before their children."""
+        """Yield the new providers, parents before their children."""
         return (provider for provider in self.providers if provider.is_created)
 
     @property
@@ -336,12 +339,12 @@ class Recipe(msgspec.Struct, Generic[S], frozen=True):
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes of one tree or of thousands.
+    """The changes of one tree or of thousands, with the input of the decision.
 
     :param command: the command that made it, without the program
     :param recipe: the input of a reshape; ``None`` of other changes
     :param left_out: trees that could not be planned, where that was allowed
-    :param digest: of its file, which identifies it; ``None`` before it is in a file
+    :param digest: of its file, which identifies the plan; ``None`` before the plan is in a file
     """
 
     changes: tuple[Change, ...]
@@ -372,6 +375,7 @@ class Plan:
         )
 
     def _root_uuids(self) -> dict[str, str]:
+        """Return the UUIDs of the roots of all changes, by name."""
         return {name: uuid for change in self.changes for uuid, name in change.roots.items()}
 
     @functools.cached_property

@@ -68,7 +68,7 @@ def advise_amending(
 class HealServer:
     """Give a server the allocations that it should have, with its own owner.
 
-    :param corrects_amounts: whether what it holds already becomes what its flavor asks for
+    :param corrects_amounts: whether amounts that it has already become those of its flavor
     """
 
     server_uuid: str

@@ -153,7 +153,7 @@ class Server(ListRecord, frozen=True, gc=False):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Return the names of the host that it is on; none if it is on none, or not known."""
+        """Return the names of the server's host; none if it has none, or the host is not known."""
         return tuple(name for name in (self.host, self.node) if name)
 
     @property
@@ -180,20 +180,20 @@ class Server(ListRecord, frozen=True, gc=False):
 
     @property
     def is_deleted(self) -> bool:
-        """True for the record of a server that is gone: it proves that it needs nothing."""
+        """True for the record of a deleted server: it proves that the server needs nothing."""
         return {self.status, self.vm_state} <= {None, 'DELETED', _DELETED} and self.state != ''
 
     @property
     def is_settled(self) -> bool | None:
-        """Return whether it stays where it is; ``None`` if the list does not say it."""
+        """Return whether the server stays on its host; ``None`` if the list does not say it."""
         states = {state.lower() for state in (self.status, self.vm_state) if state}
         if self.task or not states <= (_SETTLED | {_OFFLOADED} if self.is_offloaded else _SETTLED):
             return False
         return None if self.task is UNSET or not states else True
 
     @property
-    def under_way(self) -> str:
-        """Return the reason why it may be about to leave its host; empty: there is none."""
+    def departure_reason(self) -> str:
+        """The reason why the server may be about to leave its host; empty: there is none."""
         if self.task:
             return f'it is under way: {self.task}'
         if self.is_resized or (self.status or '').lower() in _RESIZED:
@@ -291,8 +291,8 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
     updated_at: OptionalString = None
 
     @property
-    def progress(self) -> str:
-        """Return the reason why what it holds is needed, with the next step if that is known."""
+    def retention_reason(self) -> str:
+        """The reason why the migration needs its allocations, with the next step if it is known."""
         if self.status == 'finished':
             # A resize, or a cold migration: the server holds what it has on both hosts.
             return (

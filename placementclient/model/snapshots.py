@@ -33,7 +33,10 @@ class Origin:
 
 
 def is_of_other_service(origin: Origin | None, service: str) -> bool:
-    """Return True if the data are from another service; False if that is unknown."""
+    """Return whether data are from another service; False if that is unknown.
+
+    :param service: the URL of this service
+    """
     return origin is not None and origin.service not in (None, service)
 
 
@@ -72,7 +75,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reference(self) -> str:
-        """The name for a command line; the UUID if the name could be anything else there."""
+        """The name for a command line; the UUID if a command would read the name otherwise."""
         is_plain = self.name.isprintable() and not self.name.startswith('-')
         return self.name if is_plain and not is_uuid(self.name) else self.uuid
 
@@ -166,17 +169,17 @@ class Snapshot:
         return list(dict.fromkeys(state.provider.root_uuid for state in states))
 
     def expand_names(self, names: Iterable[str]) -> list[str]:
-        """Return names and UUIDs; replace each pattern by the UUIDs of matching roots."""
+        """Return names and UUIDs, with the UUIDs of the matching roots in place of each pattern."""
         return patterns.expand_patterns(
             names, lambda: {name: s.provider.root_uuid for name, s in self._by_name.items()}
         )
 
     def roots(self) -> Sequence[ProviderState]:
-        """The roots of all trees, by name."""
+        """Return the roots of all trees, sorted by name."""
         return self._children.get(None, ())
 
     def children(self, provider_uuid: str) -> Sequence[ProviderState]:
-        """Return the providers directly below one."""
+        """Return the children of a provider, sorted by name."""
         return self._children.get(provider_uuid, ())
 
     def tree(self, root_uuid: str) -> Iterator[ProviderState]:
@@ -209,11 +212,11 @@ class Snapshot:
         return Snapshot(states, consumers, self.origin, unsteady)
 
     def unsteady_names(self) -> list[str]:
-        """Return the names of the roots of the trees that are as read last."""
+        """Return the names of the roots of the trees that changed each time that they were read."""
         return sorted(self.providers[uuid].name for uuid in self.unsteady)
 
     def consumers_on(self, provider_uuid: str) -> Sequence[Consumer]:
-        """The consumers with allocations on each provider, by UUID."""
+        """Return the consumers with allocations on a provider, sorted by UUID."""
         return self._consumers_on.get(provider_uuid, ())
 
     def consumers_in(self, root_uuid: str) -> list[Consumer]:
@@ -222,14 +225,14 @@ class Snapshot:
         return list({consumer.uuid: consumer for using in trees for consumer in using}.values())
 
     def find_missing_usages(self) -> list[ProviderState]:
-        """The providers without usages that have allocations."""
+        """Return the providers that have allocations, but no usages."""
         used = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         return [
             state for state in self.providers.values() if state.uuid in used and not state.usages
         ]
 
     def unlisted_usages(self, provider_uuid: str) -> Resources:
-        """Return the usage of a provider that no consumer accounts for."""
+        """Return the usage of a provider that no consumer in the snapshot accounts for."""
         left = dict(self.providers[provider_uuid].usages)
         for consumer in self.consumers_on(provider_uuid):
             for name, amount in consumer.allocations[provider_uuid].items():

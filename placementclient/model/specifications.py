@@ -59,7 +59,10 @@ class TreeSelection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     classes: tuple[Symbol, ...] = msgspec.field(default=(), name='class')
 
     def selects(self, uuid: str, name: str, root: ProviderState | None) -> bool:
-        """Return whether a root meets every condition, as far as its state is known."""
+        """Return whether a root meets every condition.
+
+        :param root: its state; ``None``: unknown, so that it meets conditions on traits and classes
+        """
         return (
             (not self.names or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.names))
             and (not self.uuids or uuid in self.uuids)
@@ -111,7 +114,11 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         return 'inventories' not in self.whole or name in self.inventories
 
     def matches_inventory(self, name: str, inventory: Inventory | None) -> bool:
-        """Return whether it states all inventories, and this one of a class with its total."""
+        """Return whether the entry states all inventories, and that of one class as it is.
+
+        :param name: the class
+        :param inventory: as it is now; ``None``: there is none
+        """
         if 'inventories' not in self.whole or (name in self.inventories) != (inventory is not None):
             return False
         return inventory is None or (
@@ -142,9 +149,11 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
     @property
     def moves_anything(self) -> bool:
+        """Return whether the move has inventories or traits, not only assignments."""
         return bool(self.resources or self.traits)
 
     def name_at_target(self, resource_class: str) -> str:
+        """Return the name that a class has at the target."""
         return self.renamed.get(resource_class, resource_class)
 
 
@@ -280,7 +289,7 @@ class SpecIndex:
                     self._entries_about.setdefault(name, []).append(index)
 
     def find_scope(self, root: Identified, names: Collection[str]) -> TreeScope:
-        """Return the parts about one tree.
+        """Return the parts of the specification about one tree.
 
         :param names: names and UUIDs of all its providers
         """
@@ -301,7 +310,10 @@ class SpecIndex:
         )
 
     def list_mentioned_names(self, root: Identified, names: Collection[str]) -> set[str]:
-        """Return the names and UUIDs of targets and other entries in one tree."""
+        """Return the names and UUIDs of all providers that the specification names for one tree.
+
+        :param names: names and UUIDs of all providers of the tree
+        """
         moves, providers, additions = self.find_scope(root, names)
         templates = {self._spec.moves[index].target for index in moves}
         entries = [self._spec.providers[index] for index in providers]
@@ -320,11 +332,12 @@ def _list_readings(name_or_uuid: str) -> set[str]:
 
 
 class SpecNames:
-    """The names in a specification, which the reshape may change.
+    """The classes and consumers that a specification names.
 
-    :ivar renamed: the name of each class that moves, at its source and at its target
-    :ivar moved: these names
-    :ivar stated: the classes whose inventories it states
+    :ivar renamed: of each class that moves, its names at the source and at the target
+    :ivar moved: all these names
+    :ivar stated: the classes whose inventories the specification states
+    :ivar added_consumers: the UUIDs of the consumers that additions give allocations
     """
 
     def __init__(self, spec: Spec) -> None:

@@ -58,7 +58,7 @@ def make_asker(client: Client, limit: int | None = None, unknown: UnknownNames =
         if next(numbers, None) is None:
             return None
         candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
-        trees = {root for candidate in candidates for root in candidate.roots(summaries)}
+        trees = {root for candidate in candidates for root in candidate.find_roots(summaries)}
         return Offer(len(trees), len(candidates) >= most)
 
     return ask
@@ -68,7 +68,7 @@ def count_trees_without_pcpu(client: Client, request: CandidateRequest) -> Offer
     """Return the number of trees without PCPU that have candidates."""
     most = request.limit or LIMIT
     candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
-    trees = {root for candidate in candidates for root in candidate.roots(summaries)}
+    trees = {root for candidate in candidates for root in candidate.find_roots(summaries)}
     with_pcpu = {s.root_provider_uuid for s in summaries.values() if 'PCPU' in s.resources}
     return Offer(len(trees - with_pcpu), len(candidates) >= most)
 

@@ -75,7 +75,7 @@ class FreeingProof:
         """Return the reason why a consumer seems to exist; empty if there is none."""
         migration = self._evidence.find_migration(uuid)
         if migration is not None and not migration.is_over:
-            return migration.progress
+            return migration.retention_reason
         server = self._servers.get(uuid)
         if server is not None and not server.is_deleted:
             return f'a list of servers has it ({server.status or server.state or "no status"})'

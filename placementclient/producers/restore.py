@@ -226,7 +226,7 @@ def load_snapshot(client: Client, snapshot: Snapshot) -> None:
     if restoring.is_undone:
         reasons = [f'{note.subject}: {note.reason}' for note in restoring.notes]
         raise Unrestorable(f'Not restored: {listed(reasons, 3, "others")}')
-    apply_at_once(client, plan).check()
+    apply_at_once(client, plan).raise_first_error()
 
 
 def _restore_consumer(consumer: Consumer, live: Snapshot) -> Consumer:

@@ -70,7 +70,7 @@ class EmbeddedPlacement:
         :raises placementclient.basis.errors.PlacementError: if the service refuses a tree
         """
         declaring = DeclarationProducer(self.client, parse_declarations(json.dumps(trees), 'trees'))
-        apply_at_once(self.client, declaring.plan()).check()
+        apply_at_once(self.client, declaring.plan()).raise_first_error()
         return {provider.name: provider.uuid for provider in resource_provider.list(self.client)}
 
     def allocate(

@@ -74,7 +74,7 @@ def _granted(client, request, cloud_of):
     candidates, summaries = allocation_candidate.list(client, request)
     granted = {}
     for candidate in candidates:
-        if (key := cloud_of(candidate.roots(summaries))) is not None:
+        if (key := cloud_of(candidate.find_roots(summaries))) is not None:
             granted.setdefault(key, []).append(candidate)
     return granted
 

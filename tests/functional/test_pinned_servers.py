@@ -183,7 +183,7 @@ def _counts(snapshot, request):
 def _check_fallback(client, request, parts):
     """Compare the hosts without PCPU that the second request of Nova adds; return their worlds."""
     candidates, summaries = allocation_candidate.list(client, request)
-    roots = {root for candidate in candidates for root in candidate.roots(summaries)}
+    roots = {root for candidate in candidates for root in candidate.find_roots(summaries)}
     trees = added = 0
     for world, part in parts.items():
         topology = Topology(part)

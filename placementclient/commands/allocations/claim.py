@@ -156,9 +156,9 @@ def _find_alternates(
     claimed: Candidate, candidates: Iterable[Candidate], summaries: Mapping[str, ProviderSummary]
 ) -> Iterator[Candidate]:
     """Yield the first candidate of each tree that has no part in the claim."""
-    taken = claimed.roots(summaries)
+    taken = claimed.find_roots(summaries)
     for candidate in candidates:
-        trees = candidate.roots(summaries)
+        trees = candidate.find_roots(summaries)
         if not trees & taken:
             taken |= trees
             yield candidate

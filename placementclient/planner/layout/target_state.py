@@ -59,7 +59,7 @@ class TargetProvider:
 
     :param before: ``None`` if it is to be created
     :param stated: the fields of inventories that the specification states, by class
-    :param entry: the last one of the specification that was applied
+    :param entry: the entry of the specification that was applied last
     """
 
     uuid: str
@@ -85,7 +85,7 @@ class TargetProvider:
         self.stated.update(spec.inventories)
 
     def has_stated_inventory(self, resource_class: str) -> bool:
-        """Return whether a whole entry states an inventory with the values that it has already."""
+        """Return whether a whole entry states the inventory of a class as it is already."""
         inventory = self.inventories_before.get(resource_class)
         return self.entry is not None and self.entry.spec.matches_inventory(
             resource_class, inventory
@@ -93,6 +93,7 @@ class TargetProvider:
 
     @property
     def inventories_before(self) -> Mapping[str, Inventory]:
+        """The inventories before the change; none of a new provider."""
         return self.before.inventories if self.before else {}
 
     def to_state(self, usages: Resources) -> ProviderState:
@@ -132,7 +133,7 @@ class TargetState:
     :param providers: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order
     :param targets: of each class that moves off a provider, in order of preference
-    :param entries: which of the specification's ``providers`` are of use here, by their names there
+    :param entries: the names of the specification's entries that are about these providers
     :param additions: new allocations that no move gives, by consumer UUID
     """
 

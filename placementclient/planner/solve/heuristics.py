@@ -44,12 +44,12 @@ def find_possible_options(problem: NumberedProblem, decision: Decision) -> None:
 
 def _try_open_options(problem: NumberedProblem, decision: Decision) -> None:
     """Look for a solution with each option that is still open; add it to ``decision``."""
-    left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
+    tries_left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):
             is_open = option not in decision.possible[index]
-            if is_open and _do_units_admit(problem, group.item, demands) and left > 0:
-                left -= 1
+            if is_open and _do_units_admit(problem, group.item, demands) and tries_left > 0:
+                tries_left -= 1
                 first = index, option
                 placements = _fit_items(problem, is_even=True, placed_first=first) or _fit_items(
                     problem, placed_first=first
@@ -78,7 +78,7 @@ def find_overfull_part(problem: NumberedProblem) -> NumberedProblem | None:
 
 
 def _weigh_group(problem: NumberedProblem, group: int) -> float:
-    """Return the share of its best bin that an item takes."""
+    """Return the smallest share of a bin that an item of a group takes, over its options."""
     return min(
         max(demand.amount / max(problem.bins[demand.bin].free, 1) for demand in demands)
         for demands in problem.groups[group].item.options
@@ -192,7 +192,7 @@ def _divide_item(problem: NumberedProblem, item: Item, free: list[int]) -> ItemP
 
 
 def _do_units_admit(problem: NumberedProblem, item: Item, demands: Sequence[Demand]) -> bool:
-    """Return whether an item may go by an option; the units of a bin judge what is divided."""
+    """Return whether the units of a bin allow the whole of an item, if it may be divided."""
     return not item.divisible or problem.bins[demands[0].bin].admits(demands[0])
 
 

@@ -15,8 +15,10 @@ from placementclient.model.inventories import Units
 class Demand(NamedTuple):
     """The amount that an option needs of a bin.
 
-    :param retained: of what may be divided: what the consumer has there besides, and keeps
-    :param stays: likewise: whether the whole amount is there now, so that units judge only parts
+    :param retained: the amount that the consumer keeps there besides, as units judge the sum; 0 for
+        an item that may not be divided
+    :param stays: whether the whole amount is there now, so that units judge only a part of it;
+        False for an item that may not be divided
     """
 
     bin: int
@@ -43,7 +45,7 @@ class Bin(NamedTuple):
     units: Units = Units()
 
     def admits(self, demand: Demand) -> bool:
-        """Return whether the units allow the whole of an item that may be divided."""
+        """Return whether the units allow the whole of an item that may be divided, or it stays."""
         return demand.stays or self.units.admits(demand.amount + demand.retained)
 
     def largest_part(self, most: int, retained: int) -> int:

@@ -22,7 +22,8 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
     """Parse assignments. Rows without ``to_provider`` are skipped, except unexplained ones.
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
-    :raises errors.BadFile: if it is none, or has a row twice; with all faults and their lines
+    :raises errors.BadFile: if the text is something else, or has a row twice; with all faults and
+        their lines
     """
     written = next((line for line in split_lines(text) if _is_data(line)), '')
     if not written:
