@@ -28,8 +28,8 @@ def apply_at_once(
 ) -> Outcome:
     """Apply a plan tree by tree; the failure of one tree does not stop the others.
 
-    The requests carry the generations that the plan was decided on. After a conflict the rest of
-    the change is merged with the present state; what cannot be merged is left alone.
+    The requests carry the generations that the plan was decided on. After a conflict, what
+    remains of the change is merged with the present state; what cannot be merged is left alone.
 
     :param precheck: returns the part of a change that may still be written, just before it is
     """
@@ -53,9 +53,9 @@ class _WrittenRows:
         self._lost: dict[str, tuple[Snapshot, Snapshot]] = {}
 
     def note_attempt(self, written: TreeAttempt) -> None:
-        """Remember what an attempt sent, and the state before it.
+        """Add the rows of what an attempt has written.
 
-        The state shows later if a request without an answer was carried out.
+        The state before the next attempt shows if a request without an answer was carried out.
         """
         uuid = written.change.root_provider_uuid
         if lost := self._lost.pop(uuid, None):

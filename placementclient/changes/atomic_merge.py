@@ -43,7 +43,7 @@ class _AtomicRollback(_AtomicMerge):
     """A merge of a rollback, for which no planner has checked units and capacity."""
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
-        """Return True if more would be used than there is, and than was planned."""
+        """Return True if more of a class would be used than there is, and than was planned."""
         if gains[state.uuid][name] > 0:
             # The request may add nothing to an inventory that was reviewed as overcommitted.
             return self._usage_afterwards(state.uuid, name, gains) > state.capacity(name)

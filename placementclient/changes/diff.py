@@ -55,7 +55,7 @@ def list_operations(change: Change, *, backward: bool = False) -> tuple[ops.Oper
 
 
 def _create_names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
-    """Create the custom classes and traits that providers gain and that do not exist yet."""
+    """Yield the operations that create the custom classes and traits which providers gain."""
     for kind, facet in ((ops.EnsureClass, 'inventories'), (ops.EnsureTrait, 'traits')):
         existing, desired = (
             {name for state in side.providers.values() for name in getattr(state, facet)}
@@ -69,7 +69,10 @@ def _create_names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
 def _set_traits_and_aggregates(
     before: Snapshot, after: Snapshot, *, keeps_traits: bool
 ) -> Iterator[ops.Operation]:
-    """Set the traits and aggregates of providers."""
+    """Yield the operations that set the traits and aggregates of providers.
+
+    :param keeps_traits: whether providers keep the traits that they lose, for now
+    """
     for uuid, state in after.providers.items():
         live = before.providers.get(uuid)
         traits = live.traits if live else frozenset()
@@ -82,7 +85,7 @@ def _set_traits_and_aggregates(
 
 
 def _remove_traits(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
-    """Remove the traits that providers lose."""
+    """Yield the operations that remove the traits which providers lose."""
     for uuid, state in after.providers.items():
         live = before.providers.get(uuid)
         if live is not None and not live.traits <= state.traits:
@@ -170,6 +173,7 @@ class _Positions:
         return self._move(holder, live._replace(name=temporary_name(live.name, holder)))
 
     def _ancestors(self, uuid: str | None) -> set[str]:
+        """Return a provider and all above it now; none of no provider."""
         ancestors: set[str] = set()
         while uuid is not None and uuid not in ancestors:
             ancestors.add(uuid)

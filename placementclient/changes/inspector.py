@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trees of a plan compared with the service: status, verification, and what is left to do."""
+"""The changes of a plan compared with the service: status, verification, and what remains."""
 
 import functools
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ from placementclient.reading.scope import ScopeFacets, ScopeReader
 
 @dataclass(frozen=True, slots=True)
 class TreeComparison:
-    """A tree compared with its plan, before anything is written.
+    """A change compared with the service, before anything is written.
 
-    :param is_there: whether the service has the tree; ``None``: the plan does not know
-    :param difference: from the plan; empty where none is known
-    :param obstacle: why the tree cannot be begun
+    :param is_there: whether the service has a provider of it; ``None``: it must have none
+    :param difference: between the service and the plan; empty where none is known
+    :param obstacle: why the change cannot be begun
     """
 
     change: Change
@@ -55,7 +55,7 @@ class Remaining(NamedTuple):
 
 
 class Inspector:
-    """Compares the trees of a plan with the service.
+    """Compares the changes of a plan with the service.
 
     :ivar journal: of the plan; in memory, unless it has a file
     """
@@ -67,17 +67,17 @@ class Inspector:
         self._prepared: dict[str, Remaining] = {}
 
     def latest_version(self, change: Change) -> Change:
-        """Return a tree as it was planned last: in the plan, or again while it was applied."""
+        """Return a change as it was planned last: in the plan, or again while it was applied."""
         return self.journal.record_for(change.root_provider_uuid).plan or change
 
     def is_begun(self, change: Change) -> bool:
-        """Return whether a request may ever have been sent for a tree."""
+        """Return whether a request may ever have been sent for a change."""
         return self.journal.record_for(change.root_provider_uuid).is_begun
 
     def is_as_recorded(self, change: Change, *, backward: bool) -> bool:
-        """Return whether a tree is still as the last run left it, by its journal.
+        """Return whether a change that the journal has as applied, or as rolled back, still is so.
 
-        :raises LeftAlone: if it was undone in part, and its change is atomic
+        :raises LeftAlone: if the change is atomic, and was undone in part
         """
         current = self.latest_version(change)
         progress = self.make_progress(current)
@@ -87,7 +87,7 @@ class Inspector:
         return progress.is_still_back(live) if backward else progress.is_still_applied(live)
 
     def has_tree(self, change: Change, reader: ScopeReader) -> bool | None:
-        """Return whether the service has a tree; ``None`` if the plan does not know."""
+        """Return whether the service has a provider of a change; ``None`` if it must have none."""
         providers = set(change.before.providers)
         if self.is_begun(change):
             # It may have made or deleted the providers of one side, or be half way between them.
@@ -98,13 +98,13 @@ class Inspector:
         return not providers.isdisjoint(reader.list_providers(change)) if providers else None
 
     def make_reader(self, changes: Sequence[Change]) -> ScopeReader:
-        """Return a reader of trees, which reads them together if it can."""
+        """Return a reader of the trees of changes, which lists many with one request."""
         return ScopeReader(self.client, map(self.latest_version, changes))
 
     def compare_change(
         self, change: Change, reader: ScopeReader, *, backward: bool
     ) -> TreeComparison:
-        """Compare a tree with the plan, before anything is written."""
+        """Compare a change with the service, before anything is written."""
         current, is_there = self.latest_version(change), None
         try:
             is_there = self.has_tree(change, reader)
@@ -125,7 +125,7 @@ class Inspector:
         )
 
     def read_status(self, change: Change, reader: ScopeReader) -> TreeStatus:
-        """Return the status of a tree, and the reason if it differs from the plan."""
+        """Return the status of a change, with the reason if the service differs from it."""
         current, record = (
             self.latest_version(change),
             self.journal.record_for(change.root_provider_uuid),
@@ -141,7 +141,7 @@ class Inspector:
         return TreeStatus(change.root_provider_uuid, name, state, reason, is_left_alone)
 
     def find_deviations(self, change: Change, reader: ScopeReader) -> Sequence[Finding]:
-        """Return the deviations of a tree from the plan."""
+        """Return the deviations of the service from a change."""
         current, records = self.latest_version(change), self.journal.records
         record = records.get(change.root_provider_uuid)
         progress = self.make_progress(current)
@@ -153,7 +153,7 @@ class Inspector:
         return progress.deviations(live, is_applied=is_applied)
 
     def read_and_merge(self, change: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
-        """Read a tree; return its state, and the remaining operations of one direction."""
+        """Read the trees of a change; return their state, and what remains of the change."""
         with outcomes_unknown_without_answer():
 
             def attempt() -> tuple[Snapshot, Merged]:
@@ -164,10 +164,11 @@ class Inspector:
             return attempts.retry_conflicts(self.client, attempt)
 
     def make_progress(self, change: Change) -> Progress:
-        """Return the progress of a tree as it was planned last."""
+        """Return the progress of a change, by the requests in the journal."""
         return make_progress(change, functools.partial(self._merge, change))
 
     def _read_state(self, reader: ScopeReader, change: Change, facets: ScopeFacets) -> Snapshot:
+        """Read some facets of the trees of a change; again if they change meanwhile."""
         begun = self.is_begun(change)
         return attempts.retry_conflicts(
             self.client, lambda: reader.read(change, facets, is_begun=begun)
@@ -176,6 +177,10 @@ class Inspector:
     def _read_and_merge_once(
         self, reader: ScopeReader, change: Change, *, backward: bool = False
     ) -> tuple[Snapshot, Merged]:
+        """Read the trees of a change; return their state, and what remains of the change.
+
+        :raises errors.ConcurrentUpdate: if they change meanwhile
+        """
         begun = self.is_begun(change) or backward
         facets = self.make_progress(change).facets_to_merge(is_begun=begun)
         live = reader.read(change, facets, is_begun=begun)
@@ -189,6 +194,7 @@ class Inspector:
         return live, merged
 
     def _merge(self, change: Change, live: Snapshot, backward: bool) -> Merged:
+        """Return what remains of a change in a state, by the requests in the journal."""
         record = self.journal.record_for(change.root_provider_uuid)
         try:
             sent = None if record.sent is None else [*map(operations.decode_whole, record.sent)]
@@ -200,6 +206,7 @@ class Inspector:
         return merge_change(change, live, sent, backward=backward)
 
     def _live_status(self, reader: ScopeReader, change: Change) -> tuple[Status, str]:
+        """Return the status of a change by the live state, and the reason if that differs."""
         progress = self.make_progress(change)
         if progress.is_listed_as_planned(reader.list_providers(change)):
             return Status.PENDING, ''
@@ -208,7 +215,7 @@ class Inspector:
     def _status_of_left_alone(
         self, change: Change, record: TreeRecord, status: Status
     ) -> tuple[Status, str]:
-        """Return the status of a tree that was left alone, and the reason if it still holds."""
+        """Return the status of a change that was left alone, and the reason if it still holds."""
         try:
             _, merged = self._read_and_merge_once(ScopeReader(self.client, [change]), change)
             obstacle = describe_obstacles(merged.obstacles)

@@ -281,7 +281,10 @@ def read_records(path: str, identity: str) -> dict[str, TreeRecord]:
 
 
 def _start_journal(lines: JournalFile, identity: str, backward: bool) -> Journal:
-    """Return the journal of a file, with the first line or the mark that it was resumed."""
+    """Return the journal in a locked file.
+
+    With its next entry it gets the first line of a journal, or the mark that a run was cut off.
+    """
     content = lines.read_content()
     entries, is_torn = _decode_for_plan(lines.path, content, identity)
     beginning = b''
@@ -305,7 +308,10 @@ def _remove_empty(path: str, descriptor: int) -> None:
 
 
 def _decode_for_plan(path: str, content: bytes, identity: str) -> journals.JournalContent:
-    """Return the lines, if they are about the plan."""
+    """Return the content of a journal; refuse that of another plan.
+
+    :param identity: of the plan
+    """
     decoded = journals.decode(content, path)
     if decoded.entries and decoded.entries[0].plan != identity:
         raise errors.BadFile(

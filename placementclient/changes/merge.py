@@ -202,7 +202,7 @@ class Merge:
                     yield state, name, amount
 
     def _refuse_consumer(self, consumer: Consumer, message: str) -> None:
-        """Leave a consumer as it is."""
+        """Note an obstacle, and leave a consumer as it is."""
         uuid = consumer.uuid
         self._note_consumer_obstacle(uuid, message)
         if uuid in self._live.consumers:
@@ -220,7 +220,7 @@ class Merge:
         return gains[uuid][name] + (live.used(name) if live else 0)
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
-        """Return True if more would be used than there is, and than was planned."""
+        """Return True if more of a class would be used than there is, and than was planned."""
         # Only an inventory that was reviewed as overcommitted may be so now.
         planned = self._after.providers.get(state.uuid)
         used = self._planned_usage(state.uuid, name)
@@ -391,7 +391,7 @@ class Merge:
 
 
 def _sum_gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:
-    """Return how much more consumers hold together, by provider and class."""
+    """Return by provider and class how much more consumers hold together after than before."""
     changes = [
         *((consumer.allocations, {}) for consumer in before),
         *(({}, consumer.allocations) for consumer in after),

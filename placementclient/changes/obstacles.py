@@ -35,7 +35,7 @@ def make_retained_obstacle(consumer_uuid: str) -> Finding:
 
 
 def is_retained(obstacle: Finding) -> bool:
-    """Return whether an obstacle is in the way of no other part of the change."""
+    """Return whether an obstacle is a consumer that keeps what it has, and hinders nothing else."""
     return obstacle.kind == _RETAINED
 
 
@@ -46,7 +46,7 @@ def find_additions(
 
     Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
 
-    :param is_written_position: whether the plan gave it the name and the parent that it has
+    :param is_written_position: whether this plan has written the live name and parent
     """
     added: dict[str, Iterable[str]] = {
         'inventory': live.inventories.keys() - planned.inventories.keys(),

@@ -144,7 +144,12 @@ def compare_names(provider: ProviderChange, live: ProviderState) -> tuple[Compar
 
 
 def is_unchanged_since_plan(change: Change, listed: Mapping[str, Provider]) -> bool:
-    """Return whether no generation has moved since the plan; freed allocations move none."""
+    """Return whether the providers of a change have the names and generations of the plan.
+
+    Freed allocations move no generation.
+
+    :param listed: the live providers by UUID
+    """
     names = {provider.name for provider in listed.values()}
     for provider_change in change.providers:
         provider = listed.get(provider_change.uuid)
@@ -161,7 +166,10 @@ def is_unchanged_since_plan(change: Change, listed: Mapping[str, Provider]) -> b
 
 
 def make_preparation(change: Change) -> Change | None:
-    """Return the part of an atomic change around its one request; ``None`` of any other change."""
+    """Return an atomic change without its one request; ``None`` for a change in steps.
+
+    What is left are new and deleted providers, traits and aggregates.
+    """
     if not change.is_atomic:
         return None
 

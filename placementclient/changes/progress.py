@@ -233,6 +233,7 @@ class _AtomicProgress(Progress):
 
 
 def _changed_facets(provider: ProviderChange) -> set[str]:
+    """Return the facets in which a provider changes."""
     before, after = provider.content_before, provider.content_after
     is_changed = {
         'inventories': before.inventories != after.inventories,
@@ -243,4 +244,5 @@ def _changed_facets(provider: ProviderChange) -> set[str]:
 
 
 def _make_unrecorded_error(deviation: Finding) -> LeftAlone:
+    """Return the error that no journal explains a deviation."""
     return LeftAlone(f'its journal does not say that this plan was applied, and {deviation.reason}')

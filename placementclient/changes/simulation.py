@@ -33,7 +33,7 @@ def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapsho
 def _complete_state(
     state: ProviderState, states: Mapping[str, ProviderState], gains: Counter[str]
 ) -> ProviderState:
-    """Return a provider with its root and its usages."""
+    """Return a provider with the root and the usages that follow from the operations."""
     used = Counter(state.usages)
     used.update(gains)
     usages = {name: used[name] for name in {**state.inventories, **used} if used[name]}
@@ -49,6 +49,7 @@ def _complete_state(
 def _perform(
     operation: ops.Operation, states: dict[str, ProviderState], consumers: dict[str, Consumer]
 ) -> None:
+    """Carry out one operation on providers and consumers."""
     match operation:
         case ops.EnsureClass() | ops.EnsureTrait():
             pass  # a snapshot has classes and traits only where providers have them

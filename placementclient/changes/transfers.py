@@ -60,7 +60,7 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
 
 
 def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
-    """Yield one operation that changes the inventories and allocations, and those of owners."""
+    """Yield one reshape of all inventories and allocations that change; then the new owners."""
     pairs = list(find_changed_consumers(before, after))
     transfer = _InventoryTransfer(before, after, pairs)
     changed = {

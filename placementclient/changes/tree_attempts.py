@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The attempts to write a tree: what one has sent, and the errors after which there is another."""
+"""The attempts to carry a change: what one has sent, and the errors after which it is repeated."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -16,10 +16,10 @@ from placementclient.reading.capture import UnstableRead
 
 
 class TreeAttempt(NamedTuple):
-    """The operations that were applied to a tree in one attempt.
+    """The operations of a change that were applied in one attempt.
 
     :param live: the state that they were decided on
-    :param lost: the one that may be applied, as its answer is lost
+    :param lost: the operation that may be applied, as its answer is lost
     """
 
     change: Change

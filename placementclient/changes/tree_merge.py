@@ -51,11 +51,12 @@ def merge_change(
 
 
 def _is_request_done(change: Change, live: Snapshot, backward: bool) -> bool:
+    """Return whether the inventories show that the request of an atomic change is done."""
     return is_moved_back(change, live) if backward else find_phase(change, live) is Phase.AFTER
 
 
 def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield the relevant changes of others since the plan."""
+    """Yield what others have changed since the plan that the request must not overwrite."""
     by_name = {state.name: state.uuid for state in live.providers.values()}
     for provider in change.providers:
         state = live.providers.get(provider.uuid)
@@ -94,7 +95,7 @@ def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Findi
 
 
 def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
-    """Yield the consumers that hold a class that moves away, of which the plan knows nothing."""
+    """Yield the consumers that hold a class which moves away, unknown to the plan."""
     planned = {consumer.uuid for consumer in change.consumers}.union(change.residents)
     staying = Counter[tuple[str, str, str]]()
     for row in change.reasons:
@@ -146,7 +147,7 @@ def _find_moved_providers(
 
 
 def _find_changed_consumers(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield the consumers that hold something else than they did."""
+    """Yield the consumers of a change that hold something else than when it was planned."""
     for consumer in change.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations
         allocated = current.allocations if current else {}

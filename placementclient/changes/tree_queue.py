@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trees of a run: those that may start, how many at a time, and the result of each."""
+"""The changes of a run: those that may start, how many at a time, and the result of each."""
 
 import contextlib
 import logging
@@ -31,7 +31,7 @@ class OutcomeUnknown(PlacementError):
         )
 
 
-#: Called with the result of each tree, by the thread that carries the plan out.
+#: Called with the result of each change, by the thread that carries the plan out.
 Reporter = Callable[[TreeResult], object]
 
 #: After these, the next request would fare no better.
@@ -39,11 +39,11 @@ _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 
 
 class TreeQueue:
-    """The trees of a run; several can run at the same time.
+    """The changes of a run; several can run at the same time.
 
-    Whatever ends the run, :meth:`outcome` has every tree.
+    Whatever ends the run, :meth:`outcome` has a result of each.
 
-    :param limit: the most trees to begin, without those that are rolled back already
+    :param limit: the most changes to begin, without those that are rolled back already
     :param max_failures: the number of failed or skipped trees after which no other begins
     :param warn: called with a sentence that the operator must see while the run goes on
     :param backward: whether the plan is taken back: then the last one is begun first
@@ -68,12 +68,12 @@ class TreeQueue:
         self._stopped: PlacementError | None = None
 
     def list_startable_changes(self) -> list[Change]:
-        """Return the trees without a result that may start."""
+        """Return the changes without a result that may start."""
         pending = [change for uuid, change in self.changes.items() if uuid not in self._results]
         return pending if self._is_backward else pending[: self._startable]
 
     def record_result(self, result: TreeResult) -> None:
-        """Record the result of a tree."""
+        """Record and report the result of a change."""
         self._results[result.root_provider_uuid] = result
         if result.is_undone:
             self._failures_left -= 1
@@ -92,7 +92,11 @@ class TreeQueue:
             self._stopped = _as_placement_error(reason)
 
     def run(self, run_change: Callable[[Change], TreeResult], workers: int) -> None:
-        """Run all trees until the run must stop."""
+        """Run all changes until the run must stop.
+
+        :param run_change: carries one, and returns its result
+        :param workers: how many to run at the same time
+        """
         ready = deque(change for uuid, change in self.changes.items() if uuid not in self._results)
         if self._is_backward:
             ready.reverse()
@@ -117,7 +121,7 @@ class TreeQueue:
                 raise
 
     def outcome(self) -> Outcome:
-        """Return the results of all trees, in the order of the plan."""
+        """Return the results of all changes, in the order of the plan."""
         return Outcome(
             [
                 self._results.get(uuid) or self._result_without_end(change)
@@ -127,11 +131,13 @@ class TreeQueue:
         )
 
     def _may_begin(self) -> bool:
+        """Return whether one more change may begin."""
         return self._startable > 0 and self._failures_left > 0 and self._stopped is None
 
     def _collect(
         self, running: dict[Future[TreeResult], Change], ended: Iterable[Future[TreeResult]]
     ) -> None:
+        """Record the results of the changes that have ended, and take them off the running."""
         for future in ended:
             change = running.pop(future)
             try:
@@ -146,7 +152,7 @@ class TreeQueue:
             self.record_result(result)
 
     def _result_without_end(self, change: Change) -> TreeResult:
-        """Return the result of a tree that was interrupted, or never started."""
+        """Return the result of a change that was interrupted, or never started."""
         if change.root_provider_uuid in self._begun:
             return make_result(
                 change,
@@ -166,7 +172,7 @@ def outcomes_unknown_without_answer() -> Iterator[None]:
 
 
 def make_result(change: Change, state: State, error: PlacementError | None = None) -> TreeResult:
-    """Return the result of a tree, with an error and its message as the reason."""
+    """Return the result of a change, with an error and its message as the reason."""
     return TreeResult(
         change.root_provider_uuid, change.root_provider_name, state, str(error or ''), error
     )

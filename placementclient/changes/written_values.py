@@ -40,6 +40,7 @@ class WrittenValues:
             self._add_operation(operation)
 
     def _add_operation(self, operation: ops.Operation) -> None:
+        """Add the values that an operation has written."""
         match operation:
             case ops.CreateProvider():
                 position = operation.name, operation.parent_provider_uuid

@@ -163,6 +163,7 @@ def make_declaration(snapshot: Snapshot) -> list[DeclaredRecord]:
 def _make_record(
     state: ProviderState, fields: Callable[[Inventory], Mapping[str, float]]
 ) -> DeclaredRecord:
+    """Return the declaration of a provider without its children."""
     return {
         'name': state.name,
         'uuid': state.uuid,

@@ -157,7 +157,7 @@ class _DeclaredState:
         :param parent_uuid: of the declared parent; ``None`` at the top, where an existing provider
             may be anywhere
         """
-        live = _find_existing(declared, self._snapshot)
+        live = _find_declared_provider(declared, self._snapshot)
         if live is None and declared.adds:
             raise errors.NoSuchProvider(
                 f'No resource provider is called {declared.name or declared.uuid!r}'
@@ -189,10 +189,12 @@ class _DeclaredState:
         """Remove the classes and traits of an earlier declaration that no present declaration
         names.
         """
-        live = _find_existing(former, self._snapshot)
+        live = _find_declared_provider(former, self._snapshot)
         if live is None:
             return
-        current = [root for root in declarations if _find_existing(root, self._snapshot) == live]
+        current = [
+            root for root in declarations if _find_declared_provider(root, self._snapshot) == live
+        ]
         classes = {name for root in current for name in root.inventories or ()}
         traits = {name for root in current for name in root.traits or ()}
         gone = (former.inventories or {}).keys() - classes
@@ -204,7 +206,7 @@ class _DeclaredState:
         self.states[live.uuid] = replace(state, inventories=left, traits=state.traits - lost)
 
 
-def _find_existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderState | None:
+def _find_declared_provider(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderState | None:
     """Return the provider that is declared; ``None`` if it does not exist.
 
     :raises errors.BadArgument: if name and UUID are of different providers
@@ -263,7 +265,7 @@ def _find_undeclared(
 
     :param declared: the UUIDs of the declared providers
     """
-    for root in filter(None, (_find_existing(root, snapshot) for root in declarations)):
+    for root in filter(None, (_find_declared_provider(root, snapshot) for root in declarations)):
         needed = set(declared)
         for state in reversed(list(snapshot.tree(root.uuid))):
             is_used = any(state.usages.values()) or snapshot.consumers_on(state.uuid)

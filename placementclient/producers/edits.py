@@ -183,4 +183,5 @@ def select_roots(client: Client, selection: ProviderSelector, names: Sequence[st
 
 
 def _collect_names(states: Iterable[ProviderState], facet: str) -> set[str]:
+    """Return the classes or traits that some providers have together."""
     return {name for state in states for name in getattr(state, facet)}

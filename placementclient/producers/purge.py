@@ -79,7 +79,7 @@ def purge_provider(
 
 
 def _make_objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Objection:
-    """Return the objection of a consumer.
+    """Return the reason why a consumer should keep what would be freed.
 
     :param rest: the consumer without the allocations that would be freed
     """

@@ -69,14 +69,20 @@ class RepairProducer(StateProducer):
         return after
 
     def _note_reasons(self, reasons: Mapping[int, str]) -> None:
-        """Note the repairs that are not made, by number with the reason."""
+        """Note the repairs that are not made.
+
+        :param reasons: by the number of the repair
+        """
         self._reasons |= reasons
         for number, reason in reasons.items():
             name = _find_row_key(self._repairs[number])[0]
             self.notes.append(Finding('failed', name, reason=reason))
 
     def note_failures(self, findings: Sequence[Finding], failures: Mapping[int, str]) -> None:
-        """Note the findings of which nothing is freed, by number with the reason."""
+        """Note the findings for which nothing is freed.
+
+        :param failures: the reasons, by the number of the finding
+        """
         for number, failure in failures.items():
             reason = failure.removeprefix('failed: ')
             subject = f'consumer {findings[number].subject}'
@@ -146,11 +152,12 @@ def count_freeing_findings(findings: Sequence[Finding]) -> int:
 def prove_findings(
     proof: FreeingProof, findings: Sequence[Finding], progress: Callable[..., None] | None = None
 ) -> tuple[list[Finding], dict[int, str]]:
-    """Ask for each consumer whose allocations the findings propose to free.
+    """Return findings with the allocations that may really be freed, and the failures.
+
+    The failures are the reasons why nothing is freed, by the number of the finding. Placement and
+    Nova are asked about each consumer whose allocations a finding proposes to free.
 
     :param progress: called with the UUID of each judged consumer
-    :return: the findings with the allocations that may really be freed, and by number the reasons
-        why nothing is freed
     """
     result, failures = list(findings), dict[int, str]()
     freeing = {

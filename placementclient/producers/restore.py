@@ -54,7 +54,7 @@ class RestoreProducer(StateProducer):
     :param trees: names or UUIDs of the only trees to restore; none: all
     :param only_allocations: restore only allocations, on the providers that exist
     :param servers: Nova's, by UUID; deleted ones are left alone; ``None``: they are not known
-    :ivar untyped: how many consumers have a type that the service cannot store
+    :ivar untyped_count: how many consumers have a type that the service cannot store
     """
 
     command = 'resource provider snapshot restore'
@@ -73,9 +73,9 @@ class RestoreProducer(StateProducer):
         super().__init__(client)
         self._roots = snapshot.root_uuids(trees)
         #: How many consumers have a type, which the service cannot store.
-        self.untyped = 0
+        self.untyped_count = 0
         if client.microversion < TYPED:
-            snapshot, self.untyped = _drop_types(snapshot, self._roots)
+            snapshot, self.untyped_count = _drop_types(snapshot, self._roots)
         self._snapshot = snapshot
         self._only_missing = only_missing or bool(trees)
         self._only_allocations = only_allocations
@@ -98,7 +98,7 @@ class RestoreProducer(StateProducer):
             trees = {self._listed[u].root_uuid for u in part.providers.keys() & self._listed.keys()}
         else:
             _check_complete(part)
-            trees = _find_existing(self._listed.values(), part, self._only_missing)
+            trees = _find_existing_roots(self._listed.values(), part, self._only_missing)
         live = capture_named(self.client, sorted(trees), workers=WORKERS)
         if self._listed.keys() <= live.providers.keys():
             return live
@@ -154,7 +154,7 @@ class RestoreProducer(StateProducer):
             subject, server = f'consumer {uuid}', (self._servers or {}).get(uuid)
             if self._has_allocations(part, consumer, live):
                 yield live.consumers[uuid]
-            elif reason := self._find_obstacle(part, consumer, live, server):
+            elif reason := self._describe_obstacle(part, consumer, live, server):
                 notes[subject] = Finding('left alone', subject, reason=reason)
             else:
                 if self._servers is not None and server is None:
@@ -173,7 +173,7 @@ class RestoreProducer(StateProducer):
             if uuid in part.providers
         )
 
-    def _find_obstacle(
+    def _describe_obstacle(
         self, part: Snapshot, consumer: Consumer, live: Snapshot, server: Server | None
     ) -> str:
         """Return the reason why a consumer is left alone; empty if it can be restored."""
@@ -290,11 +290,13 @@ def _check_complete(snapshot: Snapshot) -> None:
                 )
 
 
-def _find_existing(providers: Collection[Provider], snapshot: Snapshot, missing: bool) -> set[str]:
-    """Return the UUIDs of the roots of the snapshot's providers that exist.
+def _find_existing_roots(
+    providers: Collection[Provider], snapshot: Snapshot, missing: bool
+) -> set[str]:
+    """Return the UUIDs of the roots of those providers of the snapshot that exist.
 
-    :param missing: whether they may exist
-    :raises Unrestorable: if they must not
+    :param missing: whether providers may exist, as the restore completes an interrupted one
+    :raises Unrestorable: if providers exist that must not
     """
     roots, occupied = set[str](), []
     for provider in providers:

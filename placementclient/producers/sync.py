@@ -73,6 +73,7 @@ class SyncProducer(StateProducer):
         return self._sync_aggregates(live)[0]
 
     def _sync_aggregates(self, live: Snapshot) -> tuple[Snapshot, list[Finding]]:
+        """Return the snapshot with each host in its aggregates, and notes on the other hosts."""
         return sync_aggregates(live, self._aggregates, remove=self._remove)
 
     def _read_aggregates(self, uuid: str) -> Read[list[str]] | None:
@@ -111,13 +112,13 @@ def sync_aggregates(
     """
     by_short_name: dict[str, list[ProviderState]] = {}
     for state in snapshot.roots():
-        by_short_name.setdefault(_shorten(state.name), []).append(state)
+        by_short_name.setdefault(_shorten_name(state.name), []).append(state)
     gained, lost = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     notes: list[Finding] = []
     for aggregate in aggregates:
         named, unknown = set[str](), list[str]()
         for host in aggregate.hosts:
-            match = snapshot.find_by_name(host) or snapshot.find_by_name(_shorten(host))
+            match = snapshot.find_by_name(host) or snapshot.find_by_name(_shorten_name(host))
             matches = [match] if match else by_short_name.get(host, [])
             named |= {state.uuid for state in matches}
             if len(matches) == 1:
@@ -150,6 +151,6 @@ def _note_unknown_host(aggregate: HostAggregate, host: str, matches: int) -> Fin
     return Finding('not known', host, reason=reason)
 
 
-def _shorten(host: str) -> str:
+def _shorten_name(host: str) -> str:
     """Return the name of a host without its domain."""
     return host.partition('.')[0]

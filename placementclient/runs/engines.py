@@ -47,9 +47,9 @@ def apply(
 ) -> Outcome:
     """Apply a plan.
 
-    Every tree is compared with the plan before anything is written. Killed at any moment, the same
-    call completes what was begun, and does nothing twice. Whatever ends the run from then on is in
-    the outcome, beside how each tree ended.
+    Every change is compared with the service before anything is written. Killed at any moment, the
+    same call completes what was begun, and does nothing twice. Whatever ends the run from then on
+    is in the outcome, beside the result of each change.
 
     :param journal_path: the file that gets every intent before its request is sent
     :param backward: take back what the plan has done, wholly or in part
@@ -105,7 +105,7 @@ def _make_carrier(client: Client, plan: Plan) -> Carrier:
 
 
 def _end_finished_changes(carrier: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
-    """End the trees of which the journal says that they are done, unless they were undone since."""
+    """Record results for the changes that the journal has as done and that are not undone since."""
     done = State.ROLLED_BACK if backward else State.APPLIED
 
     def ended(change: Change) -> TreeResult | None:
@@ -132,7 +132,7 @@ def _end_finished_changes(carrier: Carrier, queue: TreeQueue, workers: int, back
 def _compare_startable_changes(
     carrier: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
 ) -> Sequence[TreeComparison]:
-    """Compare the trees that may have their turn with the plan."""
+    """Compare the changes that may start with the service."""
     changes = queue.list_startable_changes()
     is_elsewhere = snapshots.is_of_other_service(carrier.plan.origin, carrier.client.service)
     comparisons: Sequence[TreeComparison] = ()
@@ -155,7 +155,10 @@ def _compare_startable_changes(
 def _run_in_order(
     carrier: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
-    """Return the results of a function that reads trees; threads would only wait for tables."""
+    """Return the results of a function that reads the trees of changes.
+
+    Of tables, one thread reads: more would only wait.
+    """
     return call_in_parallel(function, changes, 1 if carrier.client.snapshot_reader else workers)
 
 
@@ -192,9 +195,10 @@ def status(
     journal_path: str | None = None,
     workers: int = 1,
 ) -> list[TreeStatus]:
-    """Return the state of each tree.
+    """Return the status of each change.
 
-    :param journal_path: says if a tree was rolled back, or left alone, or never applied
+    :param trees: names or UUIDs of roots, to choose changes; none: all
+    :param journal_path: says if a change was rolled back, or left alone, or never applied
     """
     carrier, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
     read_status = functools.partial(carrier.read_status, reader=carrier.make_reader(selected))
@@ -212,7 +216,8 @@ def verify(
 ) -> list[Finding]:
     """Read once everything that a plan changes, and compare it with the plan.
 
-    :param journal_path: knows the trees that were planned again, and those that were not begun yet
+    :param trees: names or UUIDs of roots, to choose changes; none: all
+    :param journal_path: knows the changes that were planned again, and those that were not begun
     """
     carrier, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
     find_deviations = functools.partial(

@@ -29,7 +29,7 @@ class ReshapeCarrier(Carrier):
         reshaper.check_allowed(self.client)
 
     def check_new_plans(self, path: str) -> None:
-        """Check that each new plan in the journal is the one that was reviewed."""
+        """Check that each change planned again, in the journal, does what was reviewed."""
         assert self.plan.recipe is not None
         reviewed = {change.root_provider_uuid: change for change in self.plan.changes}
         for root_uuid, record in self.journal.records.items():
@@ -65,7 +65,10 @@ class ReshapeCarrier(Carrier):
         raise PlannedAgain('it changes each time that it is planned again')
 
     def _plan_again(self, change: Change, drift: str) -> Change:
-        """Return the new plan of an unapplied tree, if it is the reviewed one."""
+        """Return an unapplied change as it is planned now, if it does what was reviewed.
+
+        :raises LeftAlone: if it does not
+        """
         current = self.latest_version(change)
         snapshot = _drop_prepared(self.capture_trees(current), current)
         try:
@@ -82,7 +85,7 @@ class ReshapeCarrier(Carrier):
 
 
 def _drop_prepared(snapshot: Snapshot, change: Change) -> Snapshot:
-    """Return a snapshot without the plan's own providers that are made, and still empty."""
+    """Return a snapshot without the new providers of a change that are made, and still empty."""
     made = {provider.uuid for provider in change.list_created()}
     prepared = {
         uuid

@@ -51,13 +51,13 @@ def make_schema(kind: str) -> dict[str, Any]:
     title, content = _TYPES[kind]
     described = _add_descriptions(msgspec.json.schema(content))
     if 'SpecRecord' in described.get('$defs', {}):
-        _adapt_to_people(described['$defs'])
+        _allow_short_forms(described['$defs'])
     if kind == 'spec':
         described['anyOf'].append(_add_trees(described['$defs']))
     return {'$schema': _DRAFT, 'title': title, **described}
 
 
-def _adapt_to_people(types: dict[str, Any]) -> None:
+def _allow_short_forms(types: dict[str, Any]) -> None:
     """Allow the short forms that people write in a specification; a plan has the long ones."""
     record, entry, addition, move = (
         types[name]['properties'] for name in ('SpecRecord', 'ProviderSpec', 'Addition', 'Move')

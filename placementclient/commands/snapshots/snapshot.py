@@ -197,9 +197,9 @@ class RestoreSnapshot(ChangeCommand):
             servers=self._read_servers(snapshot.select_trees(roots)),
         )
         self._refuse_other_service(snapshot)
-        if restoring.untyped:
+        if restoring.untyped_count:
             self.log.warning(
-                f'Not restored: the types of {counted(restoring.untyped, "consumer")}, which '
+                f'Not restored: the types of {counted(restoring.untyped_count, "consumer")}, which '
                 f'services from microversion {TYPED} on store, not {self.client.microversion}'
             )
         try:
