@@ -192,7 +192,7 @@ class Evidence:
             self._find_newest_migration(server.uuid)
         ):
             return Verdict(reason=_MOVED)
-        if holding is None or self.find_serving(own).isdisjoint(holding.allocations):
+        if holding is None or self.find_serving_uuids(own).isdisjoint(holding.allocations):
             return Verdict(reason=_NOTHING)
         return self._compare_amounts(consumer, holding, server, own, changed)
 
@@ -209,7 +209,9 @@ class Evidence:
         is_migration = consumer.uuid != server.uuid
         for provider_uuid, amounts in consumer.allocations.items():
             state = self._topology.snapshot.providers.get(provider_uuid)
-            if state is None or (not is_migration and provider_uuid in self.find_serving(own)):
+            if state is None or (
+                not is_migration and provider_uuid in self.find_serving_uuids(own)
+            ):
                 continue
             if lacking := self._find_lacking(amounts, holding, server, own):
                 held[provider_uuid] = lacking
@@ -259,10 +261,10 @@ class Evidence:
         state = self._topology.snapshot.find_by_name(node or host or '')
         return state.uuid if state and state.uuid in self._topology.trees else None
 
-    def find_serving(self, root_uuid: str) -> Set[str]:
+    def find_serving_uuids(self, root_uuid: str) -> Set[str]:
         """Return the UUIDs of the providers of a host, and of the pools that serve it."""
         if root_uuid not in self._providers:
-            states = self._topology.serving_providers(root_uuid)
+            states = self._topology.list_serving_providers(root_uuid)
             self._providers[root_uuid] = frozenset(state.uuid for state in states)
         return self._providers[root_uuid]
 
@@ -270,7 +272,7 @@ class Evidence:
         self, amounts: Resources, holding: Consumer, server: Server, own: str
     ) -> Resources:
         """Return those of some amounts of which a server has less on its own host."""
-        serving = self.find_serving(own)
+        serving = self.find_serving_uuids(own)
         there = [held for uuid, held in holding.allocations.items() if uuid in serving]
         present = _join_cpus(sum_parts(there))
         needed = dict(_join_cpus(amounts))
@@ -312,7 +314,7 @@ class Evidence:
             return False
         ended = newest.ended_at
         other = self._find_ends(newest).get(own)
-        is_there = other not in (None, own) and provider_uuid in self.find_serving(other)
+        is_there = other not in (None, own) and provider_uuid in self.find_serving_uuids(other)
         return is_there and ended is not None and changed is not None and changed <= ended
 
 

@@ -30,7 +30,7 @@ class Solved(NamedTuple):
 
     @property
     def is_feasible(self) -> bool:
-        """Return whether there is a solution."""
+        """Return True if there is a solution."""
         return self.status in ('OPTIMAL', 'FEASIBLE')
 
 

@@ -61,7 +61,7 @@ class CandidateCount:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether the total is exact; otherwise it is a lower bound."""
+        """Return True if the total is exact; otherwise it is a lower bound."""
         return all(tree.is_exact for tree in self.trees)
 
     @property
@@ -91,10 +91,10 @@ def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str
     counts: dict[object, tuple[int, bool]] = {}
 
     def in_tree(root: str) -> TreeCandidates:
-        kind = topology.tree_kind(root, parts.trees)
+        kind = topology.make_tree_key(root, parts.trees)
         if kind not in counts:
-            states = topology.serving_providers(root)
-            hosts = topology.host_providers(root, parts.trees)
+            states = topology.list_serving_providers(root)
+            hosts = topology.list_host_providers(root, parts.trees)
             counts[kind] = _count_in_tree(parts, states, hosts)
         return TreeCandidates(topology.trees[root][0].name, *counts[kind])
 
@@ -118,7 +118,7 @@ def _count_in_tree(
         return 0, True
     if request.subtrees:
         search = PartSearch(request, hosts, options, grants)
-        return sum(1 for _ in search.find_places()), search.left >= 0
+        return sum(1 for _ in search.find_places()), not search.is_cut
     # The ways to serve the common group one by one, each with those of the groups.
     common = [number for number, part in enumerate(request.parts) if not part.group]
     ungrouped = request._replace(
@@ -129,7 +129,7 @@ def _count_in_tree(
     for _ in search.find_places():
         slots = Counter(_find_slots(request, options, states, search.taken))
         total += count(0, frozenset(slots.items()))
-    return total, search.left >= 0
+    return total, not search.is_cut
 
 
 def _find_slots(

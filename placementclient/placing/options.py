@@ -3,7 +3,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from placementclient.placing.providers import Grants, HostProvider, lineage
+from placementclient.placing.providers import Grants, HostProvider, list_lineage
 from placementclient.placing.requests import Request, RequestPart
 from placementclient.placing.shapes import HostOption, Pools, Shape, has_common_traits
 
@@ -15,7 +15,7 @@ class PartSearch:
     """Searches for providers of a host that together serve all parts of a request.
 
     :ivar taken: the amounts that are taken of each provider and class
-    :ivar left: how many providers may still be tried; below 0 there may be more
+    :ivar steps_left: how many providers may still be tried
     """
 
     def __init__(
@@ -26,12 +26,17 @@ class PartSearch:
         grants: Grants,
     ) -> None:
         self._request, self._bins, self._suitable, self._grants = request, bins, suitable, grants
-        self.left = MAX_STEPS
+        self.steps_left = MAX_STEPS
         #: The provider of each part, by number.
         self._chosen: dict[int, int] = {}
         self.taken: dict[tuple[int, str], int] = {}
         # The part with the least choice first.
         self._order = sorted(range(len(suitable)), key=lambda part: len(suitable[part]))
+
+    @property
+    def is_cut(self) -> bool:
+        """True if the search ended too early, so that there may be more ways."""
+        return self.steps_left < 0
 
     def find_places(self) -> Iterator[tuple[int, ...]]:
         """Yield the ways to serve all parts, each as the number of the provider of each part."""
@@ -44,8 +49,8 @@ class PartSearch:
         part = self._request.parts[number]
         separate = {chosen[other] for other in self._request.excluded_parts(number) & chosen.keys()}
         for place in self._order_providers(self._suitable[number], part):
-            self.left -= 1
-            if self.left < 0:
+            self.steps_left -= 1
+            if self.is_cut:
                 return
             if place not in separate and self._has_room(place, part):
                 for name, amount in part.resources:
@@ -61,13 +66,14 @@ class PartSearch:
         return suitable
 
     def _has_room(self, place: int, part: RequestPart) -> bool:
+        """Return True if a provider can grant a part beside the parts that it has already."""
         return all(
             self._grants(place, name, amount + self.taken.get((place, name), 0))
             for name, amount in part.resources
         )
 
     def _meets_joint_conditions(self) -> bool:
-        """Return whether the chosen providers meet the conditions on several parts together."""
+        """Return True if the chosen providers meet the conditions on several parts together."""
         request, chosen, bins = self._request, self._chosen, self._bins
         common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
         if not has_common_traits(request, bins, common):
@@ -87,7 +93,7 @@ class PartSearch:
 
     def _find_common_ancestors(self, places: Collection[int]) -> set[int]:
         """Return the providers above all of some providers, of which one may be among them."""
-        return set.intersection(*(set(lineage(self._bins, place)) for place in places))
+        return set.intersection(*(set(list_lineage(self._bins, place)) for place in places))
 
 
 class OptionSearch(PartSearch):
@@ -131,7 +137,7 @@ class OptionSearch(PartSearch):
         name = part.resources[0][0] if part.resources else ''
         shape, seen, distinct = self._shape, set(), []
         used = set(self._chosen.values())
-        for place in sorted(suitable, key=lambda place: (self._rank_pool(place, name), place)):
+        for place in sorted(suitable, key=lambda place: (self._rank_provider(place, name), place)):
             if self._are_twins_skipped and place in shape.twins and place not in used:
                 left = (
                     self._room[shape.rooms[place, resource_class]]
@@ -144,7 +150,8 @@ class OptionSearch(PartSearch):
             distinct.append(place)
         return distinct
 
-    def _rank_pool(self, place: int, name: str) -> int:
+    def _rank_provider(self, place: int, name: str) -> int:
+        """Return a key that sorts the providers for a part: by their free amount of a class."""
         pool = self._bins[place].pool
         if any(uuid == pool for uuid, _ in self._shared):
             # A server that uses it already stays, so that no data are copied.
@@ -152,17 +159,20 @@ class OptionSearch(PartSearch):
         return self._find_free_amount(place, name) if name or pool else 0
 
     def _find_free_amount(self, place: int, name: str) -> int:
+        """Return the free amount of a class on a provider."""
         pool = self._bins[place].pool
         if pool is not None:
             return self._pools.get((pool, name), 0)
         return self._room[self._shape.rooms[place, name]]
 
     def _is_granted(self, place: int, name: str, amount: int) -> bool:
+        """Return True if a provider can grant an amount of a class."""
         return self._shape.units[place][name].admits(amount) and amount <= self._find_free_amount(
             place, name
         )
 
     def _make_option(self, places: tuple[int, ...]) -> HostOption:
+        """Return the option with the amounts that are taken at this step of the search."""
         shape = self._shape
         local, shared = [], []
         for (place, name), amount in sorted(self.taken.items()):

@@ -13,7 +13,7 @@ Grants = Callable[[int, str, int], bool]
 
 
 def is_sharing(state: ProviderState) -> bool:
-    """Return whether a provider shares its inventory through aggregates."""
+    """Return True if a provider shares its inventory through aggregates."""
     return SHARING_TRAIT in state.traits
 
 
@@ -48,7 +48,7 @@ class HostProvider(NamedTuple):
     trees: frozenset[str] = frozenset()
 
 
-def lineage(bins: Sequence[HostProvider], number: int) -> Iterator[int]:
+def list_lineage(bins: Sequence[HostProvider], number: int) -> Iterator[int]:
     """Yield the numbers of a provider of a host and of all providers above it."""
     above: int | None = number
     while above is not None:

@@ -71,6 +71,25 @@ class Request(NamedTuple):
         """The UUIDs of the trees that the request allows."""
         return frozenset(part.in_tree for part in self.parts if part.in_tree)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The traits and aggregates that the request names."""
+        conditions = [
+            *self.covering,
+            *(traits for traits, _ in self.ancestors),
+            *self.root_required,
+            self.root_forbidden,
+            *self.root_member_of,
+        ]
+        for part in self.parts:
+            conditions += [
+                *part.required,
+                part.forbidden,
+                *part.member_of,
+                part.forbidden_member_of,
+            ]
+        return _NONE.union(*conditions)
+
     def excluded_parts(self, number: int) -> frozenset[int]:
         """Return the numbers of the parts that need other providers than a part does."""
         return self.apart if number in self.apart else frozenset()

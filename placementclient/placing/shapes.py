@@ -115,7 +115,7 @@ class Shape:
         return None if suitable is None or not all(suitable) else suitable
 
     def _can_compose(self, request: Request) -> bool:
-        """Return whether the units of the providers allow the amounts, divided between them."""
+        """Return True if the units of the providers allow the amounts, divided between them."""
         for name, amount in request.totals.items():
             units = [self.units[number][name] for number in self.members.get(name, ())]
             if len(units) == 1 and not units[0].admits(amount):
@@ -126,6 +126,7 @@ class Shape:
         return True
 
     def _can_grant(self, number: int, name: str, amount: int) -> bool:
+        """Return True if the units of a provider admit an amount of a class, whatever is free."""
         units = self.units[number]
         return name in units and units[name].admits(amount)
 
@@ -151,7 +152,7 @@ def find_serving_providers(
 
 
 def is_root_suitable(root: HostProvider, request: Request) -> bool:
-    """Return whether the root of a host meets the conditions of a request."""
+    """Return True if the root of a host meets the conditions of a request."""
     return (
         root.traits.isdisjoint(request.root_forbidden)
         and has_each(root.traits, request.root_required)
@@ -162,7 +163,7 @@ def is_root_suitable(root: HostProvider, request: Request) -> bool:
 def has_common_traits(
     request: Request, bins: Sequence[HostProvider], common: Collection[int]
 ) -> bool:
-    """Return whether some providers together have the traits of the common group."""
+    """Return True if some providers together have the traits of the common group."""
     return all(
         any(not alternatives.isdisjoint(bins[number].traits) for number in common)
         for alternatives in request.covering
@@ -170,7 +171,7 @@ def has_common_traits(
 
 
 def can_serve(provider: HostProvider, part: RequestPart, root: HostProvider) -> bool:
-    """Return whether a provider meets the conditions of a part, whatever amounts it has.
+    """Return True if a provider meets the conditions of a part, whatever amounts it has.
 
     :param root: of the host: for the common group, all of its tree is in the root's aggregates
     """
@@ -191,5 +192,5 @@ def can_serve(provider: HostProvider, part: RequestPart, root: HostProvider) -> 
 
 
 def has_each(names: frozenset[str], required: Iterable[frozenset[str]]) -> bool:
-    """Return whether a set of names has one of each set of alternatives."""
+    """Return True if a set of names has one of each set of alternatives."""
     return all(not names.isdisjoint(alternatives) for alternatives in required)

@@ -42,7 +42,7 @@ class Site:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether no sharing provider serves the tree."""
+        """Return True if no sharing provider serves the tree."""
         return not any(self.pools)
 
 

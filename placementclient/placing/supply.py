@@ -40,17 +40,21 @@ class Supply:
         is_isolated = self._request.apart and len(self._parts) - len(self._common) > 1
         #: Whether one part of a server may take what another one needs, whatever the site.
         self._is_tied = max(classes.values(), default=0) > 1 or is_isolated or request.same_subtree
-        #: The number of servers of which each pool serves a part, by label; and its free amounts.
-        self._servers: dict[tuple[str, str], int] = {}
-        self._free: dict[Stock, int] = {}
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
         sites = list(self._find_sites(topology.trees if trees is None else trees))
         self.complete = [pair for pair in sites if pair[1].is_complete]
         #: The sites of these trees; without any, those with inventory for some part.
         self._chosen = [site for _, site in self.complete or sites]
+        #: The number of servers of which each pool serves a part, by its UUID and the part.
+        self._pool_counts = {
+            (pool, part): self._count_of_provider(part, topology.snapshot.providers[pool])
+            for _, site in sites
+            for part, pools in enumerate(site.pools)
+            for pool in pools
+        }
 
-    def most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
+    def count_most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
         """Return the most servers that fit on some sites together; by default on all.
 
         :return: with it the number if only one class, or one group with a suffix, counted
@@ -64,6 +68,7 @@ class Supply:
         return self._count_servers(chosen), by_class
 
     def _count_servers(self, sites: Mapping[Site, int]) -> int:
+        """Return the most servers that fit on sites together, by the simplest way to count them."""
         count, together, plain = 0, list[Site](), list[Site]()
         for site, number in sites.items():
             if not site.choices:
@@ -89,25 +94,33 @@ class Supply:
         return self._search_most(sites)
 
     def _search_most(self, sites: Iterable[Site]) -> int:
+        """Return the most servers that fit on sites together, by a search."""
         demands = []
         for site in sites:
             if limit := min(self._limit_part(site, part) for part in range(len(self._labels))):
                 demands.append((site if site.choices else self._add_choices(site), limit))
-        return maximize_servers(demands, self._free) if demands else 0
+        providers = self._topology.snapshot.providers
+        pools: dict[Stock, int] = {
+            (uuid, name): max(0, providers[uuid].free(name))
+            for uuid in {pool for site, _ in demands for pools in site.pools for pool in pools}
+            for name in providers[uuid].inventories
+        }
+        return maximize_servers(demands, pools) if demands else 0
 
     def _add_choices(self, site: Site) -> Site:
         """Return a site without choices in the form with choices: its own amounts, or a pool's."""
         choices: list[tuple[Choice, ...]] = []
-        for label, part, pools in zip(self._labels, self._parts, site.pools, strict=True):
-            able = sorted(pool for pool in pools if self._servers[pool, label])
+        for number, part in enumerate(self._parts):
+            label, pools = self._labels[number], site.pools[number]
+            able = sorted(pool for pool in pools if self._pool_counts[pool, number])
             uses = (tuple(((pool, name), n) for name, n in part.resources) for pool in able)
             choices.append(((((0, label), 1),), *uses))
         amounts = tuple(((0, label), n) for label, n in zip(self._labels, site.local, strict=True))
         return replace(site, choices=tuple(choices), amounts=amounts)
 
     def _limit_part(self, site: Site, part: int) -> int:
-        label = self._labels[part]
-        return site.local[part] + sum(self._servers[pool, label] for pool in site.pools[part])
+        """Return for how many servers a site serves a part, if it has its pools for itself."""
+        return site.local[part] + sum(self._pool_counts[pool, part] for pool in site.pools[part])
 
     def _distribute_part(
         self, sites: Sequence[Site], counts: Sequence[int], part: int
@@ -118,9 +131,7 @@ class Supply:
         for site, count, had in zip(sites, counts, local, strict=True):
             demands[site.pools[part]] += count - had
         pools = frozenset[str]().union(*demands)
-        left = find_draws(
-            {pool: self._servers[pool, self._labels[part]] for pool in pools}, demands
-        )
+        left = find_draws({pool: self._pool_counts[pool, part] for pool in pools}, demands)
         granted = []
         for site, count, had in zip(sites, counts, local, strict=True):
             drawn = min(count - had, left[site.pools[part]])
@@ -129,18 +140,20 @@ class Supply:
         return granted
 
     def _find_sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
+        """Yield the name and the site of each tree that the request does not rule out."""
         topology, trees = self._topology, self._request.trees
         by_kind: dict[object, Site | None] = {}
         for root in roots:
-            kind = topology.tree_kind(root, trees)
+            kind = topology.make_tree_key(root, trees)
             if kind not in by_kind:
                 by_kind[kind] = self._make_site(root)
             if (site := by_kind[kind]) is not None:
                 yield topology.trees[root][0].name, site
 
     def _make_site(self, root_uuid: str) -> Site | None:
-        states = self._topology.serving_providers(root_uuid)
-        bins = self._topology.host_providers(root_uuid, self._request.trees)
+        """Return the site of a tree; ``None`` if the request rules it out."""
+        states = self._topology.list_serving_providers(root_uuid)
+        bins = self._topology.list_host_providers(root_uuid, self._request.trees)
         suitable = find_serving_providers(
             self._request, bins, lambda number, name, _: name in states[number].inventories
         )
@@ -154,7 +167,11 @@ class Supply:
         is_tied = self._has_dependent_parts(bins, able)
         options = tuple(self._list_server_choices(states, bins)) if is_tied else ()
         content = (
-            tuple(self._count_local(part, states, bins, able[part]) for part in range(len(able))),
+            # Other trees use shared inventory of a tree: it is a pool for the tree too.
+            tuple(
+                sum(self._count_of_provider(part, states[n]) for n in places if not bins[n].pool)
+                for part, places in enumerate(able)
+            ),
             tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
             all(able),
             (options,) if is_tied else (),
@@ -162,30 +179,15 @@ class Supply:
         )
         return self._distinct.setdefault(content, Site(*content))
 
-    def _count_local(
-        self,
-        number: int,
-        states: Sequence[ProviderState],
-        bins: Sequence[HostProvider],
-        places: Sequence[int],
-    ) -> int:
-        """Return for how many servers a tree serves a part; note the pools that serve it."""
-        label, part, total = self._labels[number], self._parts[number], 0
-        for state, pool in ((states[place], bins[place].pool) for place in places):
-            count = min(count_slots(state, name, amount) for name, amount in part.resources)
-            # Other trees use shared inventory of a tree: it is a pool for the tree too.
-            if pool is None:
-                total += count
-                continue
-            self._servers[pool, label] = count
-            for name, _ in part.resources:
-                self._free[pool, name] = max(0, state.free(name))
-        return total
+    def _count_of_provider(self, part: int, state: ProviderState) -> int:
+        """Return for how many servers a provider serves a part."""
+        resources = self._parts[part].resources
+        return min(count_slots(state, name, amount) for name, amount in resources)
 
     def _has_dependent_parts(
         self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]
     ) -> bool:
-        """Return whether the choice of a provider for one part limits the choice for another."""
+        """Return True if the choice of a provider for one part limits the choice for another."""
         return bool(self._is_tied) or not all(
             any(
                 able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])
@@ -201,14 +203,14 @@ class Supply:
         grants = make_grants(states)
         suitable = find_serving_providers(self._request, bins, grants) or ()
         search, seen = _DistinctSearch(self._request, bins, suitable, grants), set[Choice]()
-        search.left = MAX_STEPS
+        search.steps_left = MAX_STEPS
         for _ in search.find_places():
             taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)
             option = tuple(((bins[at].pool or at, name), n) for at, name, n in taken)
             if option not in seen:
                 seen.add(option)
                 yield option
-        if search.left < 0:
+        if search.is_cut:
             raise errors.PlacementError(
                 'There are too many ways to serve the groups of one server: ask for fewer groups'
             )

@@ -38,6 +38,7 @@ class Topology:
         }
 
     def _find_reach(self) -> Mapping[str, Iterable[str]]:
+        """Return the UUIDs of the sharing providers of other trees by the root that they serve."""
         sharing = [state for states in self.trees.values() for state in filter(is_sharing, states)]
         return find_sharers_by_tree(
             (
@@ -52,7 +53,7 @@ class Topology:
 
     @functools.cached_property
     def kinds(self) -> dict[str, int]:
-        """The number of the kind of each tree, by its root: equal trees have the same number."""
+        """The number of the kind of each tree, by its root: equal trees have one number."""
         return self.number_kinds()
 
     def number_kinds(self, *, has_usage: bool = True) -> dict[str, int]:
@@ -76,12 +77,12 @@ class Topology:
                 )
                 for state in states
             )
-            reached = tuple(state.uuid for state in self.sharing_providers(root))
+            reached = tuple(state.uuid for state in self.list_sharing_providers(root))
             key: object = root if any(map(is_sharing, states)) else (local, reached)
             kinds[root] = numbers.setdefault(key, len(numbers))
         return kinds
 
-    def tree_kind(self, root_uuid: str, trees: Collection[str]) -> object:
+    def make_tree_key(self, root_uuid: str, trees: Collection[str]) -> object:
         """Return a key that is equal for trees with the same candidates."""
         return root_uuid if trees else self.kinds[root_uuid]
 
@@ -93,17 +94,19 @@ class Topology:
             if any(resource_class in state.inventories for state in states)
         }
 
-    def serving_providers(self, root_uuid: str) -> list[ProviderState]:
+    def list_serving_providers(self, root_uuid: str) -> list[ProviderState]:
         """Return the providers that can serve a tree: its own, root first, then sharing ones."""
-        return [*self.trees[root_uuid], *self.sharing_providers(root_uuid)]
+        return [*self.trees[root_uuid], *self.list_sharing_providers(root_uuid)]
 
-    def host_providers(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
+    def list_host_providers(
+        self, root_uuid: str, trees: Iterable[str] = ()
+    ) -> Sequence[HostProvider]:
         """Return the providers that can serve a tree, for requests that name some trees."""
         named: dict[str, set[str]] = {}
         for uuid in trees:
             if state := self.snapshot.providers.get(uuid):
                 named.setdefault(state.provider.root_uuid, set()).add(uuid)
-        states = self.serving_providers(root_uuid)
+        states = self.list_serving_providers(root_uuid)
         if root_uuid not in self._hosts:
             places = {state.uuid: place for place, state in enumerate(states)}
             ancestors = self.snapshot.ancestors
@@ -127,6 +130,6 @@ class Topology:
             for state, provider in zip(states, bins, strict=True)
         ]
 
-    def sharing_providers(self, root_uuid: str) -> list[ProviderState]:
+    def list_sharing_providers(self, root_uuid: str) -> list[ProviderState]:
         """Return the sharing providers of other trees that serve a tree, by name."""
         return self._reached.get(root_uuid, [])

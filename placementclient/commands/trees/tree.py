@@ -175,7 +175,9 @@ def _make_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]
 
     topology = Topology(snapshot)
     for root_uuid in roots or topology.trees:
-        yield Tree(snapshot, snapshot.providers[root_uuid], topology.sharing_providers(root_uuid))
+        yield Tree(
+            snapshot, snapshot.providers[root_uuid], topology.list_sharing_providers(root_uuid)
+        )
 
 
 def _draw_trees(

@@ -373,5 +373,5 @@ def _is_on_one_host(audited: AuditedConsumer) -> bool:
     if len(audited.hosts) != 1:
         return False
     [root] = audited.hosts
-    serving = audited.cloud.evidence.find_serving(root)
+    serving = audited.cloud.evidence.find_serving_uuids(root)
     return audited.consumer.allocations.keys() <= serving

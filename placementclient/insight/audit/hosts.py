@@ -151,4 +151,6 @@ def _is_difference_explained(cloud: Cloud, root: ProviderState, name: str, lacki
     if name == 'VCPU':
         tree = cloud.topology.trees[root.provider.root_uuid]
         return lacking == sum(s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)
-    return any(name in state.inventories for state in cloud.topology.sharing_providers(root.uuid))
+    return any(
+        name in state.inventories for state in cloud.topology.list_sharing_providers(root.uuid)
+    )

@@ -44,7 +44,7 @@ def index_snapshot(snapshot: Snapshot) -> ProviderIndex:
     return ProviderIndex(
         topology,
         lambda name, amount: [uuid for uuid in states if count_slots(states[uuid], name, amount)],
-        lambda roots: {root: topology.serving_providers(root) for root in roots},
+        lambda roots: {root: topology.list_serving_providers(root) for root in roots},
     )
 
 
@@ -147,7 +147,7 @@ class Matcher:
         search = PartSearch(request, providers, suitable, grants)
         is_found = any(True for _ in search.find_places())
         # A search that ended too early proves nothing.
-        return is_found or search.left < 0
+        return is_found or search.is_cut
 
     def count_granted_amounts(self, requirement: Requirement) -> Counter[str]:
         """Count the amounts of a class that each tree grants, by its root.
@@ -180,8 +180,8 @@ class Matcher:
     def _read_host(self, root: str) -> tuple[Sequence[str], Sequence[HostProvider]]:
         """Return the UUIDs of the providers that can serve a tree, and their properties."""
         if root not in self._hosts:
-            uuids = [state.uuid for state in self.topology.serving_providers(root)]
-            self._hosts[root] = uuids, self.topology.host_providers(root, self._named)
+            uuids = [state.uuid for state in self.topology.list_serving_providers(root)]
+            self._hosts[root] = uuids, self.topology.list_host_providers(root, self._named)
         return self._hosts[root]
 
     def _build_request(self, retained: frozenset[Requirement]) -> Request:

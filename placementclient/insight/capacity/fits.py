@@ -49,16 +49,16 @@ def count_by_tree(
     """Return the number of servers that fit on each tree; the last line is for all trees."""
     supply = Supply(topology, request, trees)
     sites = dict.fromkeys(site for _, site in supply.complete)
-    by_site = {site: supply.most_servers([site]) for site in sites}
+    by_site = {site: supply.count_most_servers([site]) for site in sites}
     rows = [Fits.from_counts(name, *by_site[site]) for name, site in supply.complete]
-    return [*rows, Fits.from_counts(ALL, *supply.most_servers())]
+    return [*rows, Fits.from_counts(ALL, *supply.count_most_servers())]
 
 
 def _count_in_all(
     topology: Topology, request: CandidateRequest, trees: TreeRoots, name: str = ALL
 ) -> Fits:
     """Return the number of servers that fit on some trees together."""
-    return Fits.from_counts(name, *Supply(topology, request, trees).most_servers())
+    return Fits.from_counts(name, *Supply(topology, request, trees).count_most_servers())
 
 
 def count_by_aggregate(
@@ -109,8 +109,8 @@ def count_fallback_fits(
     pinned = topology.find_roots_with('PCPU')
     roots = [root for root in topology.trees if trees is None or root in trees]
     supply = Supply(topology, request, [root for root in roots if root not in pinned])
-    rooms = [supply.most_servers([site])[0] for _, site in supply.complete]
-    return FallbackFits(supply.most_servers()[0], sum(map(bool, rooms)))
+    rooms = [supply.count_most_servers([site])[0] for _, site in supply.complete]
+    return FallbackFits(supply.count_most_servers()[0], sum(map(bool, rooms)))
 
 
 #: The functions that count, by the name of the group.

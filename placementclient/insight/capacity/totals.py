@@ -48,7 +48,7 @@ def sum_by_tree(snapshot: Snapshot) -> list[TotalsLine]:
     for root_uuid, states in topology.trees.items():
         name = snapshot.providers[root_uuid].name
         lines += _sum_lines(name, states)
-        for sharing in topology.sharing_providers(root_uuid):
+        for sharing in topology.list_sharing_providers(root_uuid):
             lines += _sum_lines(name, [sharing], sharing.name)
     return lines + sum_by_class(snapshot)
 

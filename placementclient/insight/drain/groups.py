@@ -124,7 +124,7 @@ def add_options(
         options.setdefault((option.local, option.shared), option)
         if len(options) > MAX_OPTIONS:
             break
-    if len(options) > MAX_OPTIONS or search.left < 0:
+    if len(options) > MAX_OPTIONS or search.is_cut:
         # Too many to count separately: only the sums count, which is a weaker condition.
         options, group.is_relaxed = {None: fit.sums}, True
     for number, option in enumerate(options.values()):
@@ -161,7 +161,7 @@ def _has_room(
     if fit.is_fixed:
         return all(room[at] >= amount for at, amount in fit.fixed.items())
     search = problem.search_options(kind, shape, room)
-    return search.find_first() is not None or search.left < 0
+    return search.find_first() is not None or search.is_cut
 
 
 def sort_twin_providers(host: TargetHost, shape: Shape) -> TargetHost:

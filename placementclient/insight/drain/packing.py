@@ -148,21 +148,25 @@ class Packing:
         totals = self.problem.requests[kind].totals
         return sum(n * self._scale.get(name, 0) for name, n in totals.items())
 
-    def _place_kind(self, kind: KindNumber, number: int) -> list[Placed]:
-        """Put so many servers of a kind on the ranked hosts, and return their places."""
+    def _place_kind(self, kind: KindNumber, count: int) -> list[Placed]:
+        """Put so many servers of a kind on the ranked hosts, and return their places.
+
+        Each host is filled before the next one, which is the fullest with room among all shapes;
+        first those of the shapes with the fewest traits and aggregates that others may need.
+        """
         placed: list[Placed] = []
-        if not number:
+        if not count:
             return placed
         fits = self.problem.find_shape_fits(kind, self._ranks)
         scans = [self._find_hosts(kind, shape, fit) for shape, fit in fits]
         heads = {scan: head for scan in scans if (head := next(scan, None))}
-        while heads and len(placed) < number:
+        while heads and len(placed) < count:
             scan = min(heads, key=lambda scan: heads[scan][:2])
             _, (_, _, at), first = heads[scan]
             # Earlier servers may have used up the shared inventory.
             option = self.find_option(kind, at) if first.shared else first
             with self.rerank_hosts([at]):
-                while option is not None and len(placed) < number:
+                while option is not None and len(placed) < count:
                     self.place_servers(kind, at, option)
                     placed.append(Placed(at, option))
                     option = self.find_option(kind, at)

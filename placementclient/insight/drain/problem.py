@@ -244,15 +244,17 @@ def build_problem(
     """
     out = set(emptied)
     targets = [uuid for uuid in cloud.hosts if uuid not in out]
-    requests = tuple(cloud.requests[kind] for kind in servers)
+    requests = [cloud.requests[kind] for kind in servers]
     is_lax = any(request.is_lax for request in requests)
     pools = _find_free_shared(cloud, targets, servers if is_lax else {})
-    providers = _make_provider_lister(cloud, requests, is_lax=is_lax)
+    trees = {tree for request in requests for tree in request.trees}
+    # With lax requests, hosts that differ in other traits and aggregates are alike.
+    named = frozenset({DISABLED}).union(*(r.names for r in requests)) if is_lax else None
     numbers: dict[tuple[HostProvider, ...], ShapeNumber] = {}
     shapes: list[Shape] = []
     hosts = []
     for uuid, is_new in (*((uuid, False) for uuid in targets), *((uuid, True) for uuid in spare)):
-        bins = tuple(providers(uuid, is_new))
+        bins = tuple(_list_host_providers(cloud, uuid, trees, named, is_new=is_new))
         if bins not in numbers:
             numbers[bins] = ShapeNumber(len(shapes))
             shapes.append(Shape(bins))
@@ -269,7 +271,7 @@ def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHos
     groups = {} if is_new else cloud.knowledge.groups
     consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()
     members = Counter(name for consumer in consumers for name in groups.get(consumer.uuid, ()))
-    serving = tuple(state.uuid for state in cloud.topology.serving_providers(root_uuid))
+    serving = tuple(state.uuid for state in cloud.topology.list_serving_providers(root_uuid))
     return TargetHost(root_uuid, ShapeNumber(0), serving, room, members)
 
 
@@ -294,7 +296,7 @@ def _find_free_shared(
     ]
     serving = defaultdict[str, set[str]](set)
     for root in targets if freed else ():
-        for state in cloud.topology.serving_providers(root):
+        for state in cloud.topology.list_serving_providers(root):
             for name in state.inventories:
                 serving[name].add(state.uuid)
     for (uuid, name), amount in freed:
@@ -303,38 +305,29 @@ def _find_free_shared(
     return pools
 
 
-def _make_provider_lister(
-    cloud: DrainCloud, requests: tuple[Request, ...], *, is_lax: bool
-) -> Callable[[str, bool], Iterable[HostProvider]]:
-    """Return the function that returns the providers of a host, or of a new one like it.
+def _list_host_providers(
+    cloud: DrainCloud,
+    root_uuid: str,
+    trees: Collection[str],
+    named: frozenset[str] | None,
+    *,
+    is_new: bool,
+) -> Iterator[HostProvider]:
+    """Yield the providers that can serve a host, or a new one like it, the root first.
 
-    For lax requests, they have only the traits and aggregates that some request names.
+    :param trees: the UUIDs of the trees that requests name
+    :param named: the only traits and aggregates that count; ``None``: all
     """
-    named = frozenset({DISABLED, *_find_names(requests)})
-    trees = {tree for request in requests for tree in request.trees}
-
-    def list_providers(root_uuid: str, is_new: bool) -> Iterable[HostProvider]:
-        root, *others = cloud.topology.host_providers(root_uuid, trees)
-        if places := cloud.knowledge.list_places(cloud.snapshot.providers[root_uuid].name):
-            root = root._replace(aggregates=root.aggregates | places)
-        if is_new:
-            root = root._replace(traits=root.traits - {DISABLED})
-        if not is_lax:
-            return root, *others
-        return (
-            provider._replace(
+    root, *others = cloud.topology.list_host_providers(root_uuid, trees)
+    if places := cloud.knowledge.list_places(cloud.snapshot.providers[root_uuid].name):
+        root = root._replace(aggregates=root.aggregates | places)
+    if is_new:
+        root = root._replace(traits=root.traits - {DISABLED})
+    for provider in (root, *others):
+        yield (
+            provider
+            if named is None
+            else provider._replace(
                 traits=provider.traits & named, aggregates=provider.aggregates & named
             )
-            for provider in (root, *others)
         )
-
-    return list_providers
-
-
-def _find_names(request: object) -> Iterator[str]:
-    """Yield all strings in a request."""
-    if isinstance(request, str):
-        yield request
-    elif isinstance(request, tuple | frozenset):
-        for part in request:
-            yield from _find_names(part)

@@ -71,7 +71,7 @@ class Records:
         trees = [
             [
                 self._record_tree(cloud.snapshot, states),
-                [places[state.uuid] for state in cloud.topology.sharing_providers(root)],
+                [places[state.uuid] for state in cloud.topology.list_sharing_providers(root)],
             ]
             for root, states in cloud.topology.trees.items()
         ]

@@ -18,7 +18,7 @@ ALL = '(all)'
 def counted(snapshot, request):
     supply = Supply(Topology(snapshot), request)
     sites = [*((name, [site]) for name, site in supply.complete), (ALL, None)]
-    return {name: supply.most_servers(site)[0] for name, site in sites}
+    return {name: supply.count_most_servers(site)[0] for name, site in sites}
 
 
 def counts(snapshot, **shape):
