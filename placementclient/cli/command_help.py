@@ -124,7 +124,7 @@ def _suggest_form(
         return f'. Type: {" ".join(f"--resource {word}" for word in arguments)}'
     forms = (form for end, form in _OTHER_FORMS.items() for c in commands if c.endswith(end))
     form = next(forms, '').format(shlex.quote(arguments[0]))
-    return f'. Type: {form}' if form else ''
+    return f'. Type: {form}' if form else '. The command takes no more arguments'
 
 
 def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:

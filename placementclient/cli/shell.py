@@ -36,7 +36,7 @@ LONGEST_NAME = 8
 #: How many characters of an unknown command are shown.
 _SHOWN_CHARACTERS = 200
 #: What a message has that can be typed.
-_COMMAND = re.compile(r'--[a-z]|\b(?:placement|openstack|nova-manage) [a-z]')
+_COMMAND = re.compile(r'--[a-z]|\b(?:placement|openstack|nova-manage|mkdir|iconv|pip) [a-z-]')
 
 
 class _LogFormatter(logging.Formatter):

@@ -387,6 +387,8 @@ def describe_problem(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | Non
     is_open = reason.context_mark and 'stream' in problem
     if "'\\t'" in problem:
         problem = f'a tab indents the line, and YAML takes spaces only ({problem})'
+    elif "'<stream end>'" in problem:
+        problem = f'the file ends too early ({problem})'
     elif problem.startswith('expected <block end>'):
         problem = f'the indentation does not fit the lines above ({problem})'
     message = f'{reason.context}: {problem}' if reason.context else problem

@@ -72,10 +72,12 @@ class FileContent:
 
     def check_kind(self, *versions: int) -> None:
         """Raise an error unless the file has the expected kind and one of some versions."""
+        if not self.content.strip():
+            raise self.error('is empty')
         try:
             value = self.decode(_ENVELOPE)
         except errors.BadFile:
-            if self.content.lstrip().startswith((b'{', b'[')) or not self.content:
+            if self.content.lstrip().startswith((b'{', b'[')):
                 raise
             other = describe_content(self.content)
             reason = f', but {other}' if other else ': it is not JSON'

@@ -11,6 +11,7 @@ import io
 import logging
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import IO, Any
@@ -67,15 +68,16 @@ def decode_text(content: bytes, path: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise errors.BadFile(path, _describe_encoding(content)) from None
+        raise errors.BadFile(path, _describe_encoding(content, path)) from None
 
 
-def _describe_encoding(content: bytes) -> str:
+def _describe_encoding(content: bytes, path: str) -> str:
     """Return what is wrong with a text that is not UTF-8, and the command that converts it."""
     is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     encoding = 'UTF-16' if is_wide else 'ISO-8859-1'
     what = 'UTF-16 text, not UTF-8' if is_wide else 'not UTF-8 text, perhaps Latin-1'
-    return f'{what}. To convert it: iconv -f {encoding} -t UTF-8 FILE > NEW'
+    files = f'{shlex.quote(path)} > {shlex.quote(f"{path}.utf8")}'
+    return f'{what}. To convert it: iconv -f {encoding} -t UTF-8 {files}'
 
 
 def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:

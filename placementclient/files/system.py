@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from placementclient.basis import errors
+from placementclient.basis.wording import find_closest, format_suggestion
 
 #: Why a file is refused that another user may have put there.
 PLANTED = 'is a symbolic link, in a folder where others may write'
@@ -31,7 +32,16 @@ def explain_errors(path: str) -> Iterator[None]:
         raise errors.BadFile(path, 'damaged or truncated gzip file') from None
     except OSError as reason:
         what = PLANTED if reason.errno == errno.ELOOP else reason.strerror
-        raise errors.BadFile(path, what or str(reason)) from None
+        raise errors.BadFile(path, f'{what or reason}{_suggest_file(path, reason)}') from None
+
+
+def _suggest_file(path: str, reason: OSError) -> str:
+    """Return the file with a similar name, in a sentence, if there is none at a path."""
+    folder, name = os.path.split(path)
+    if reason.errno != errno.ENOENT or not os.path.isdir(folder or '.'):
+        return ''
+    near = find_closest([name], os.listdir(folder or '.'))
+    return f'. {format_suggestion([os.path.join(folder, name) for name in near])}' if near else ''
 
 
 def open_named(path: str, flags: int) -> int:

@@ -16,6 +16,8 @@ from placementclient.nova import records, service
 _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
 #: A name as people type it.
 _WORD = re.compile(r'\b[A-Za-z]\w{2,}')
+#: A name of a trait or of a class, as one with "_" in it that is no provider's.
+_SYMBOL = re.compile('[A-Z][A-Z0-9]*_[A-Z0-9_]+')
 #: Names that an operator can create.
 _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
@@ -46,7 +48,9 @@ def suggest_name(client: Client, refusal: PlacementError, typed: str = '') -> st
         if isinstance(refusal, NoSuchProvider) and refusal.name:
             providers = {p.uuid: p.name for p in resource_provider.list(client)}
             beginning = wording.suggest_uuids(refusal.name, providers)
-            return beginning or wording.suggestion(refusal.name, set(providers.values()))
+            near = beginning or wording.suggestion(refusal.name, set(providers.values()))
+            is_symbol = not near and _SYMBOL.fullmatch(refusal.name)
+            return f'{near}{". The provider comes first, then classes or traits" * bool(is_symbol)}'
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
             if invalid := _INVALID_NAME.search(refusal.sentence):
                 return describe_custom_name(invalid[2] or typed)
@@ -92,6 +96,8 @@ def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> s
     longer = (n for name in unknown for n in existing if name and f'_{name.upper()}_' in f'{n}_')
     ranked = sorted(longer, key=lambda name: (not name.startswith('CUSTOM_'), len(name), name))
     own = 'Names of your own begin with CUSTOM_'
+    if all(name.startswith('CUSTOM_') for name in unknown):
+        own = 'See all: "placement trait list", "placement resource class list"'
     return f'. {wording.format_suggestion(ranked[:3])} {own}' if ranked else f'. {own}'
 
 

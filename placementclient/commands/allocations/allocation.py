@@ -36,6 +36,7 @@ OWNER = (
     Option('--consumer-type', required_since='1.38', help='Such as INSTANCE; default: its type'),
 )
 
+_NO_ALLOCATIONS = 'No consumer {} has allocations'
 _NO_WHOLE_UUID = '{} is not a whole UUID, and consumers have no names'
 _BODY = Option('--file', required=True, help='The file; - for standard input')
 
@@ -68,8 +69,11 @@ class ShowAllocation(base.Lister):
 
     def execute(self) -> columns.Output:
         shown = api.allocation.show(self.client, self.args.consumer)
-        if not (shown.value.allocations or is_uuid(self.args.consumer)):
-            self.log_hint(_NO_WHOLE_UUID.format(self.args.consumer))
+        if not shown.value.allocations:
+            is_whole = is_uuid(self.args.consumer)
+            self.log_hint(
+                (_NO_ALLOCATIONS if is_whole else _NO_WHOLE_UUID).format(self.args.consumer)
+            )
         return _make_allocation_table(self, shown)
 
 

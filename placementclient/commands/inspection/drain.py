@@ -282,13 +282,14 @@ class PlanDrain(base.Lister):
 
         source = self.args.requests
         if source == NOVA:
+            with nova_outages.suggest_option_without_nova('--requests FILE'):
+                document: object = {
+                    'aggregates': service.aggregates(self.client),
+                    'server_groups': service.read_server_groups(self.client),
+                    'migrations': service.migrations(self.client),
+                    'servers': service.servers_with_zones(self.client),
+                }
             self._notes = nova_outages.note_cells_down(self)
-            document: object = {
-                'aggregates': service.aggregates(self.client),
-                'server_groups': service.read_server_groups(self.client),
-                'migrations': service.migrations(self.client),
-                'servers': service.servers_with_zones(self.client),
-            }
         else:
             document = disk.read_document(source)
         scheduling = server_options.read_scheduling_options(self)

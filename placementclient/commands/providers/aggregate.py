@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Aggregates of resource providers, and their copies from Nova."""
 
+import shlex
+
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
@@ -73,10 +75,12 @@ class SetAggregate(base.Lister):
     def execute(self) -> columns.Output:
         generation = self.args.generation
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
-            raise errors.BadArgument(
-                'A generation must be specified. "placement resource provider aggregate add '
-                f'{self.args.provider} AGGREGATE" needs none'
+            missing = errors.BadArgument('A generation must be specified.')
+            names = shlex.join([self.args.provider, *(self.args.aggregate or ['AGGREGATE'])])
+            missing.next_steps = (
+                f'Add without a generation: placement resource provider aggregate add {names}',
             )
+            raise missing
         aggregates = filter_options.find_aggregates(
             self.client, self.args.aggregate, is_checked=False
         )

@@ -3,6 +3,7 @@
 
 import argparse
 import math
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 
 from placementclient import api
@@ -194,17 +195,23 @@ class DeleteInventory(base.CreateOrDeleteCommand):
 
     def execute(self) -> None:
         name = self.args.resource_class
-        if name is None:
-            if self.client.assumed_microversion < endpoints.DELETE_INVENTORIES.since:
-                self.refuse('the following arguments are required: --resource-class')
-            super().execute()
-            return
+        is_old = self.client.assumed_microversion < endpoints.DELETE_INVENTORIES.since
+        if name is None and is_old:
+            self.refuse('the following arguments are required: --resource-class')
         provider = self.client, self.provider_uuid
-        attempts.confirm_write(
-            self.client,
-            lambda: api.inventory.delete(*provider, name),
-            lambda: attempts.is_gone_or_empty(lambda: api.inventory.show(*provider, name)),
-        )
+        try:
+            if name is None:
+                super().execute()
+                return
+            attempts.confirm_write(
+                self.client,
+                lambda: api.inventory.delete(*provider, name),
+                lambda: attempts.is_gone_or_empty(lambda: api.inventory.show(*provider, name)),
+            )
+        except InventoryInUse as refusal:
+            show = f'placement resource provider show {shlex.quote(self.args.provider)}'
+            refusal.next_steps = (f'See who uses it: {show} --allocations',)
+            raise
 
 
 class ReplaceInventories(ChangeCommand):
@@ -263,11 +270,9 @@ class ReplaceInventories(ChangeCommand):
                 return columns.INVENTORY_OF_CLASS.rows(
                     _make_rows(uuid, self._set_inventories(uuid, fields))
                 )
-            except InventoryInUse:
+            except InventoryInUse as refusal:
                 if not self.args.amend:
-                    self.log.warning(
-                        'The command replaces all inventories; --amend keeps the other classes'
-                    )
+                    refusal.next_steps = ('Add --amend, which keeps the other classes',)
                 raise
         if self.args.generation is not None:
             raise errors.UsageError(

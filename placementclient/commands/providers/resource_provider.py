@@ -2,6 +2,7 @@
 """Resource providers."""
 
 import functools
+import shlex
 from collections.abc import Sequence
 
 from placementclient import api
@@ -198,17 +199,15 @@ class DeleteResourceProvider(base.CreateOrDeleteCommand):
     deletes = True
 
     def execute(self) -> None:
+        purge = f'placement resource provider purge {shlex.quote(self.args.provider)} --dry-run'
         try:
             super().execute()
-        except errors.CannotDeleteParent:
-            self.log.warning(
-                f'"placement resource provider purge {self.args.provider} --dry-run" shows what '
-                'would be deleted with the children; without --dry-run it deletes them'
-            )
+        except errors.CannotDeleteParent as refusal:
+            refusal.next_steps = (f'See what would be deleted with the children: {purge}',)
             raise
-        except errors.ProviderInUse:
-            self.log.warning(
-                'Evacuate or migrate the servers first. Then "placement resource provider purge '
-                f'{self.args.provider} --dry-run" shows the allocations that are left'
+        except errors.ProviderInUse as refusal:
+            refusal.next_steps = (
+                'Evacuate or migrate the servers',
+                f'See the allocations that are left: {purge}',
             )
             raise

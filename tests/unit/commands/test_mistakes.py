@@ -143,7 +143,7 @@ def test_a_parent_that_is_deleted_is_answered_with_purge(placement, service):
     refusal = fault(409, 'It has children.', 'placement.resource_provider.cannot_delete_parent')
     service.answer(Exchange(f'DELETE /resource_providers/{RP}', refusal))
     result = placement(f'resource provider delete {RP}')
-    assert f'"placement resource provider purge {RP} --dry-run"' in result.stderr
+    assert result.stderr.endswith(f': placement resource provider purge {RP} --dry-run\n')
 
 
 @pytest.mark.parametrize('options', ['', ' --amend'])
@@ -156,7 +156,9 @@ def test_inventories_that_would_go_while_in_use_are_answered_with_amend(
     body = {'inventories': {'VCPU': {'total': 64}}, 'resource_provider_generation': 1}
     service.answer(get(path, inventories), put(path, body, refusal))
     result = placement(f'resource provider inventory set {RP} --resource VCPU=64{options}')
-    assert ('--amend keeps the other classes' in result.stderr) is not bool(options)
+    assert ('Next: Add --amend, which keeps the other classes' in result.stderr) is not bool(
+        options
+    )
 
 
 @pytest.mark.parametrize('command', ['resource class list', 'resource provider list'])
@@ -190,7 +192,8 @@ def test_an_argument_too_many_is_answered_with_the_form_that_takes_it(placement,
 
 def test_aggregates_without_a_generation_are_answered_with_add(placement, service):
     result = placement(f'resource provider aggregate set {RP} --aggregate {RP}', version='1.39')
-    assert f'"placement resource provider aggregate add {RP} AGGREGATE" needs none' in result.stderr
+    step = f'Next: Add without a generation: placement resource provider aggregate add {RP} {RP}\n'
+    assert result.stderr.endswith(step)
 
 
 def test_the_beginning_of_a_uuid_of_a_snapshot_is_answered_too(placement, tmp_path):
@@ -391,3 +394,59 @@ def test_the_keys_that_a_file_may_have_are_named_once(placement, tmp_path):
 def test_a_class_as_selector_of_a_list_is_answered_with_the_option(placement):
     result = placement('resource provider list --with-class VCPU')
     assert 'Did you mean "--resource"?' in result.stderr
+
+
+def test_a_trait_in_place_of_the_provider_is_answered_with_the_order(placement, service):
+    service.answer(
+        get('/resource_providers?name=CUSTOM_RACK_1', {'resource_providers': []}),
+        get('/resource_providers', PROVIDERS),
+    )
+    refused = placement('resource provider trait add CUSTOM_RACK_1 compute1')
+    assert 'The provider comes first, then classes or traits' in refused.stderr
+
+
+def test_inventory_in_use_is_answered_with_the_command_that_shows_its_consumers(placement, service):
+    refusal = fault(409, 'Inventory in use.', 'placement.inventory.inuse')
+    service.answer(Exchange(f'DELETE /resource_providers/{RP}/inventories', refusal))
+    refused = placement(f'resource provider inventory delete {RP}')
+    show = f'Next: See who uses it: placement resource provider show {RP} --allocations\n'
+    assert refused.stderr.endswith(show)
+
+
+def test_a_consumer_without_allocations_is_named(placement, service):
+    service.answer(get(f'/allocations/{CONSUMER}', {'allocations': {}}))
+    result = placement(f'resource provider allocation show {CONSUMER}')
+    assert (result.status, result.stderr) == (0, f'No consumer {CONSUMER} has allocations\n')
+
+
+def test_an_unknown_custom_trait_is_answered_with_the_lists_of_names():
+    answer = names.suggest_remedy(['CUSTOM_SDS'], ['HW_CPU_X86_AVX'], '')
+    assert answer == '. See all: "placement trait list", "placement resource class list"'
+
+
+def test_a_missing_file_is_answered_with_one_of_a_similar_name(placement, tmp_path):
+    (tmp_path / 'vgpu.yaml').write_text('')
+    refused = placement(f'resource provider tree apply {tmp_path}/vgpu.yml')
+    assert f'No such file or directory. Did you mean "{tmp_path}/vgpu.yaml"?' in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ('command', 'content', 'message'),
+    [
+        ('snapshot show', '', 'is empty'),
+        (
+            'snapshot show',
+            '{"format": "placementclient/snapshot", "vers',
+            'damaged or not complete',
+        ),
+        ('tree apply', '[{"name": "a",', 'the file ends too early'),
+    ],
+)
+def test_a_file_without_its_end_is_said_to_be_one(placement, tmp_path, command, content, message):
+    (tmp_path / 'file').write_text(content)
+    assert message in placement(f'resource provider {command} {tmp_path}/file').stderr
+
+
+def test_an_argument_too_many_is_said_to_be_one(placement):
+    result = placement('resource provider show compute1 compute2')
+    assert 'unrecognized arguments: compute2. The command takes no more arguments' in result.stderr

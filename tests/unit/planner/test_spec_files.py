@@ -27,7 +27,8 @@ BAD_SPECS = {
         'spec:3: while scanning a quoted scalar: found unexpected end of stream'
     ),
     'a: 1\nb: [1, 2\n': (
-        "spec:2: while parsing a flow sequence: expected ',' or ']', but got '<stream end>'"
+        "spec:2: while parsing a flow sequence: the file ends too early (expected ',' or ']', "
+        "but got '<stream end>')"
     ),
     'a: b: c\n': 'spec:1: mapping values are not allowed here',
     f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key. Did you mean "moves"?',

@@ -20,8 +20,8 @@ SET = f'resource provider aggregate set {RP} --aggregate {AGG2} --aggregate {AGG
 BARE = f'{SET} -f value'
 PRESENT = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 8}
 NEEDED = (
-    f'A generation must be specified. "placement resource provider aggregate add {RP} '
-    'AGGREGATE" needs none\n'
+    'A generation must be specified.\nNext: Add without a generation: '
+    f'placement resource provider aggregate add {RP} {AGG2} {AGG}\n'
 )
 ROWS = f'{AGG2}\n{AGG}\n'
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'

@@ -192,9 +192,11 @@ DELETE = {
     'one in use stays': Case(
         f'resource provider delete {RP}',
         [delete(PATH, fault(409, 'Allocations exist', 'placement.resource_provider.inuse'))],
-        stderr='Evacuate or migrate the servers first. Then "placement resource '
-        f'provider purge {RP} --dry-run" shows the allocations that are left\n'
-        'Allocations exist (HTTP 409) [placement.resource_provider.inuse, req-1]\n',
+        stderr='Allocations exist (HTTP 409) [placement.resource_provider.inuse, req-1]\n'
+        'Next:\n'
+        '  1. Evacuate or migrate the servers\n'
+        '  2. See the allocations that are left: placement resource '
+        f'provider purge {RP} --dry-run\n',
         status=1,
     ),
 }
