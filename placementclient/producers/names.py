@@ -46,26 +46,35 @@ def suggest_name(client: Client, refusal: PlacementError, typed: str = '') -> st
     """
     try:
         if isinstance(refusal, NoSuchProvider) and refusal.name:
-            providers = {p.uuid: p.name for p in resource_provider.list(client)}
-            beginning = wording.suggest_uuids(refusal.name, providers)
-            near = beginning or wording.suggestion(refusal.name, set(providers.values()))
-            is_symbol = not near and _SYMBOL.fullmatch(refusal.name)
-            return f'{near}{". The provider comes first, then classes or traits" * bool(is_symbol)}'
+            return _suggest_provider(client, refusal.name)
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
-            if invalid := _INVALID_NAME.search(refusal.sentence):
-                return describe_custom_name(invalid[2] or typed)
-            for beginning, listed, command in _UNKNOWN_NAMES:
-                match = re.search(beginning, refusal.sentence)
-                names = match and (
-                    _NAME.findall(refusal.sentence, match.end())
-                    or _WORD.findall(refusal.sentence, match.end())
-                )
-                if names:
-                    existing = set(listed(client))
-                    unknown = [name for name in names if name not in existing]
-                    return suggest_remedy(unknown, existing, command)
+            return _suggest_for_sentence(client, refusal.sentence, typed)
     except PlacementError:
-        pass
+        pass  # The list of names was refused.
+    return ''
+
+
+def _suggest_provider(client: Client, name: str) -> str:
+    """Return the provider that was probably meant; of a class, that it comes after the provider."""
+    providers = {p.uuid: p.name for p in resource_provider.list(client)}
+    near = wording.suggest_uuids(name, providers)
+    near = near or wording.suggestion(name, set(providers.values()))
+    if not near and _SYMBOL.fullmatch(name):
+        return '. The provider comes first, then classes or traits'
+    return near
+
+
+def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
+    """Return the class or trait that was probably meant, by a sentence of the service."""
+    if invalid := _INVALID_NAME.search(sentence):
+        return describe_custom_name(invalid[2] or typed)
+    for beginning, list_names, command in _UNKNOWN_NAMES:
+        if match := re.search(beginning, sentence):
+            named = [pattern.findall(sentence, match.end()) for pattern in (_NAME, _WORD)]
+            if names := named[0] or named[1]:
+                existing = set(list_names(client))
+                unknown = [name for name in names if name not in existing]
+                return suggest_remedy(unknown, existing, command)
     return ''
 
 

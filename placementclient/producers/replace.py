@@ -69,7 +69,7 @@ class ReplaceProducer(StateProducer):
         self.old_uuid = old.uuid if old else ''
         self.old_name = restore_name(old.name, old.uuid) if old else ''
         self.new_uuid = request.uuid or (new.uuid if new else '')
-        self.name = _check_name(request, old, new) if old else ''
+        self.name = _choose_checked_name(request, old, new) if old else ''
         self.finished = '' if old else _describe_finished(request, new)
 
     def plan(self) -> Plan:
@@ -165,16 +165,18 @@ class ReplaceProducer(StateProducer):
 
 
 def _find_pair(client: Client, request: Replacement) -> tuple[Provider | None, Provider | None]:
-    """Return the old and the new provider; ``None`` for one that does not exist."""
+    """Return the old and the new provider; ``None`` for one that does not exist.
+
+    Half way, the new one has the name of the old one, which has a temporary name.
+    """
     new = _find_provider(client, request.uuid or request.twin or '')
     old = _find_provider(client, request.old)
-    is_new = bool(old and new and old.uuid == new.uuid)
-    is_lost = old is None or (new is None and request.twin)
-    if not is_uuid(request.old) and (is_new or is_lost):
-        # Half way the new one has the name of the old one already.
+    is_name_taken = bool(old and new and old.uuid == new.uuid)
+    is_missing = old is None or (new is None and request.twin)
+    if not is_uuid(request.old) and (is_name_taken or is_missing):
         listed = resource_provider.list(client)
-        moved = (p for p in listed if p.name == temporary_name(request.old, p.uuid))
-        old = next(moved, None if is_new else old)
+        renamed = (p for p in listed if p.name == temporary_name(request.old, p.uuid))
+        old = next(renamed, None if is_name_taken else old)
     if new is None and request.twin:
         new = _find_renamed(client, request, old)
     return old, new
@@ -217,7 +219,7 @@ def _describe_finished(request: Replacement, new: Provider | None) -> str:
     )
 
 
-def _check_name(request: Replacement, old: Provider, new: Provider | None) -> str:
+def _choose_checked_name(request: Replacement, old: Provider, new: Provider | None) -> str:
     """Return the name of the new provider after the replacement.
 
     :raises errors.BadArgument: if the providers contradict the arguments

@@ -34,28 +34,23 @@ class ReshapeProducer(Producer):
     ) -> None:
         super().__init__(client)
         self._spec, self._rows, self._migrations = spec, rows, migrations
-        self._listed: Sequence[Provider] = ()
 
-    def read(self) -> Snapshot:
-        """Read all trees that the specification selects, and the trees of the targets that it
-        names.
-        """
-        self._listed = resource_provider.list(self.client)
-        listing, conditions = Snapshot(map(ProviderState, self._listed), ()), self._spec.trees
+    def plan(self) -> Plan:
+        """Read the selected trees and those of the targets that are named, and plan the reshape."""
+        listed = resource_provider.list(self.client)
+        listing, conditions = Snapshot(map(ProviderState, listed), ()), self._spec.trees
         if conditions is None:
             chosen = {root.uuid for root in planner.select_roots(listing, self._spec)}
         else:
-            roots_listed = ((root.uuid, root.name) for root in listing.roots())
-            chosen = {uuid for uuid, name in roots_listed if conditions.selects(uuid, name, None)}
-        return capture_named(
-            self.client, [*chosen, *_find_named_roots(self._spec, chosen, listing)]
-        )
-
-    def plan(self) -> Plan:
-        """Read the trees, and plan the reshape."""
-        live = self.read()
+            names = ((root.uuid, root.name) for root in listing.roots())
+            chosen = {uuid for uuid, name in names if conditions.selects(uuid, name, None)}
+        roots = [*chosen, *_find_named_roots(self._spec, chosen, listing)]
         return planner.plan_reshape(
-            live, self._spec, self._rows, listed=self._listed, migrations=self._migrations
+            capture_named(self.client, roots),
+            self._spec,
+            self._rows,
+            listed=listed,
+            migrations=self._migrations,
         )
 
 

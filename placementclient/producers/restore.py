@@ -81,7 +81,7 @@ class RestoreProducer(StateProducer):
         self._only_allocations = only_allocations
         self._servers = servers
         #: All providers of the service, by UUID.
-        self._existing: Mapping[str, Provider] = {}
+        self._listed: Mapping[str, Provider] = {}
 
     def read(self) -> Snapshot:
         """Read the existing trees of the snapshot, and its consumers that are on other trees now.

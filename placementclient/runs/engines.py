@@ -80,11 +80,7 @@ def apply(
                     carrier, queue, workers, other_service, backward
                 )
             carrier.journal.write_beginning()
-            for change in (
-                comparison.change
-                for comparison in comparisons
-                if comparison.obstacle and not backward
-            ):
+            for change in (item.change for item in comparisons if item.obstacle):
                 # Another run of the plan may have gone on while this one read.
                 reader = carrier.make_reader([change])
                 again = carrier.compare_change(change, reader, backward=False)
@@ -135,20 +131,20 @@ def _compare_startable_changes(
     """Compare the changes that may start with the service."""
     changes = queue.list_startable_changes()
     is_elsewhere = snapshots.is_of_other_service(carrier.plan.origin, carrier.client.service)
+    # A plan of another URL is for this service if all its trees are as planned.
+    must_match = is_elsewhere and not other_service
     comparisons: Sequence[TreeComparison] = ()
-    if changes and (not backward or (is_elsewhere and not other_service)):
+    if changes and (must_match or not backward):
         compare = functools.partial(
             carrier.compare_change, reader=carrier.make_reader(changes), backward=backward
         )
         comparisons = list(_run_in_order(carrier, compare, changes, workers))
     if (changes or backward) and not other_service:
         _check_service_has_tree(carrier, comparisons)
-    if is_elsewhere and not other_service:
-        for comparison in comparisons:
-            if comparison.difference:
-                raise _make_other_service_error(
-                    carrier, f'{comparison.change.root_provider_name}: {comparison.difference}'
-                )
+    different = [comparison for comparison in comparisons if comparison.difference]
+    if must_match and different:
+        name, difference = different[0].change.root_provider_name, different[0].difference
+        raise _make_other_service_error(carrier, f'{name}: {difference}')
     return comparisons
 
 

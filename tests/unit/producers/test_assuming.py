@@ -215,28 +215,6 @@ def test_servers_find_room_that_is_assumed_before():
     assert len(under(f'- {{add: 2, like: compute1, name: "n{{n}}"}}\n{text}').placed) == 2
 
 
-def test_the_cloud_is_as_it_is_after_a_plan_of_changes():
-    before = small()
-    state = before.providers['compute2']
-    after = Snapshot(
-        [
-            *(state for state in before.providers.values() if state.uuid != 'compute2'),
-            replace(state, inventories={**state.inventories, 'VCPU': Inventory(16)}),
-            provider('compute2_gpu', 'compute2', VGPU=4),
-        ],
-        [
-            before.consumers['a'],
-            replace(before.consumers['b'], allocations={'nfs': {'DISK_GB': 10}}),
-        ],
-    )
-    result = under('- plan: it', it=make_plan('x', before, after)).snapshot
-    assert result.providers['compute2'].inventories['VCPU'] == Inventory(16)
-    assert result.providers['compute2_gpu'].provider.root_provider_uuid == 'compute2'
-    assert used(result)['compute2'] == {}
-    assert result.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
-    assert result.consumers['a'] == before.consumers['a']
-
-
 def test_an_assumed_plan_may_delete_a_provider():
     before = cloud([provider('a', VCPU=1), provider('b', VCPU=2)])
     after = Snapshot([before.providers['a']], ())
