@@ -16,15 +16,19 @@ _PART = re.compile(r'\S+(?: \S+)*')
 def wrap_lines(lines: Iterable[str], width: int) -> Iterator[str]:
     """Yield lines of limited width; the further lines of a long one are indented.
 
-    A line with gaps of several spaces is wrapped in the gaps, if each of its parts fits a line.
+    A line with gaps of several spaces is wrapped in the gaps, if each of its parts fits a line. A
+    line with colours stays whole.
 
     :param width: of the longest line, in characters; names, UUIDs and amounts are never broken
     """
     for line in lines:
+        if len(line) <= width or '\x1b' in line:
+            yield line
+            continue
         beginning = _BEGINNING.match(line)
         indent = f'{beginning[0].translate(_CONTINUED) if beginning else ""}    '
         text = _IN_AMOUNT.sub('\xa0', line)
-        if len(line) > width and '  ' in line[len(indent) - 4 :]:
+        if '  ' in line[len(indent) - 4 :]:
             text = _join_parts(text, width - len(indent))
         wrapped = textwrap.wrap(
             text,
@@ -33,8 +37,7 @@ def wrap_lines(lines: Iterable[str], width: int) -> Iterator[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        # An empty line stays one.
-        yield from (line.replace('\xa0', ' ') for line in wrapped or [''])
+        yield from (line.replace('\xa0', ' ') for line in wrapped)
 
 
 def _join_parts(text: str, most: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
+from placementclient.cli.help_formatter import get_line_width
 from placementclient.commands.framework import base, cloud_options, option, selection_options
 from placementclient.commands.framework.document_command import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
@@ -185,9 +186,14 @@ def _draw_trees(
 ) -> Text:
     """Return trees as text, with bars and colours on a terminal."""
     from placementclient.render import trees as render
+    from placementclient.render.lines import wrap_lines
 
     is_terminal = command.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
     style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
     shown = {'traits': command.args.traits, 'allocations': command.args.allocations}
-    lines = (line for tree in trees for line in render.format_tree(tree, style, **shown))
+    lines: Iterable[str] = (
+        line for tree in trees for line in render.format_tree(tree, style, **shown)
+    )
+    if command.app.stdout.isatty():
+        lines = wrap_lines(lines, get_line_width())
     return Text(data, lines, has_colours=style.colours)
