@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drains: the rows of a plan, and the obstacles, as text and as data.
+"""The answer to a drain in sentences; :mod:`.drain_moves` has its rows.
 
 Hosts are named by the UUIDs of the roots of their trees.
 """
@@ -18,23 +18,19 @@ from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import RollingDrain
 from placementclient.model import patterns
-from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
-from placementclient.render.columns import Output
-from placementclient.render.facts import Facts, format_sizes
+from placementclient.render.facts import format_sizes
 from placementclient.render.free_amounts import (
     describe_free_amounts,
     describe_zone,
     sum_free_amounts,
 )
 
-#: The columns of a plan; ``from`` and ``to`` are the names of hosts.
-MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'state', 'reason', 'command')
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
-REQUESTS = 'Add --requests nova to read what they require'
+_ADD_REQUESTS = 'Add --requests nova to read what they require'
 
 
 class DrainAnswer(NamedTuple):
@@ -64,12 +60,9 @@ def answer_drain(
     """
     strict = decision.strict
     left = [server.server for server in strict.list_unplaced()]
-    is_told = cloud.knowledge.consumers is not None
     messages = [
         _summarize_moves(cloud.snapshot, emptied, decision),
         *describe_unmovable_consumers(decision.unsettled),
-    ]
-    messages += [
         *describe_cold_moves(cloud, decision.moves),
         *describe_gained_traits(cloud, decision.moves),
     ]
@@ -77,8 +70,7 @@ def answer_drain(
         is_no = decision.verdict is DrainVerdict.NO
         messages += _describe_unplaced_servers(cloud, decision.lax or strict if is_no else strict)
     if decision.verdict is DrainVerdict.DEPENDS and left:
-        advice = '' if is_told else f'. {REQUESTS}'
-        messages.append(f'Not certain: {listed(left, 20)}{advice}')
+        messages.append(describe_uncertain_servers(cloud, left))
     messages += [f'Would be enough: {remedy}' for remedy in remedies]
     free = sum_free_amounts(cloud, decision.moves, emptied)
     if decision.moves:
@@ -117,8 +109,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
     if len(blocked) > _NAMED:
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
     if rolling.verdict is DrainVerdict.UNDETERMINED:
-        is_told = cloud.knowledge.consumers is not None
-        advice = 'Make' if is_told else f'{REQUESTS}, or make'
+        advice = 'Make' if has_requests(cloud) else f'{_ADD_REQUESTS}, or make'
         messages.append(f'{advice} smaller batches (--batch)')
     moves = () if blocked else rolling.moves
     messages += [
@@ -140,6 +131,17 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
     }
     steps = list_next_steps(rolling.unsettled)
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, steps, facts)
+
+
+def has_requests(cloud: DrainCloud) -> bool:
+    """Return whether it is known what the servers require of a host (``--requests``)."""
+    return cloud.knowledge.consumers is not None
+
+
+def describe_uncertain_servers(cloud: DrainCloud, servers: Sequence[str]) -> str:
+    """Return the sentence about servers that can move by their amounts, but not certainly."""
+    advice = '' if has_requests(cloud) else f'. {_ADD_REQUESTS}'
+    return f'Not certain: {listed(servers, 20)}{advice}'
 
 
 def describe_child_arguments(
@@ -189,21 +191,29 @@ def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> 
 
 def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
     """Return the sentence with the number of servers that can move."""
-    least, most = decision.bounds
-    servers, moves = counted(decision.strict.server_count, 'server'), decision.moves
-    if not (decision.strict.server_count or decision.unsettled or moves):
+    servers, stuck = counted(decision.strict.server_count, 'server'), len(decision.unsettled)
+    if not (decision.strict.server_count or stuck or decision.moves):
         names = listed(name_roots(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
+    if not decision.strict.is_complete:
+        return _summarize_incomplete(decision, servers)
+    if decision.verdict is DrainVerdict.UNDETERMINED:
+        return (
+            f'Undetermined: {servers} to move, all have a place, but no order was found in '
+            'which each move has room'
+        )
+    left = f'; {counted(stuck, "consumer")} cannot move' if stuck else ''
+    return f'{servers} to move{_describe_waves(decision.moves)}{left}'
+
+
+def _summarize_incomplete(decision: DrainDecision, servers: str) -> str:
+    """Return the sentence about a drain in which some servers certainly have no place, or may have
+    none.
+
+    :param servers: their number, with the noun
+    """
+    least, most = decision.bounds
     match decision.verdict:
-        case DrainVerdict.UNDETERMINED if decision.strict.is_complete:
-            return (
-                f'Undetermined: {servers} to move, all have a place, but no order was found in '
-                'which each move has room'
-            )
-        case _ if decision.strict.is_complete:
-            stuck = len(decision.unsettled)
-            left = f'; {counted(stuck, "consumer")} cannot move' if stuck else ''
-            return f'{servers} to move{_describe_waves(moves)}{left}'
         case DrainVerdict.NO if least == most:
             return f'Impossible: {least} of {servers} can move (proved)'
         case DrainVerdict.NO:
@@ -265,12 +275,12 @@ def describe_gained_traits(cloud: DrainCloud, moves: Iterable[ServerMove]) -> It
         if move.target is not None and move.server not in cloud.knowledge.requests:
             before, after = providers[move.source], providers[move.target]
             names = (after.traits | after.aggregates) - before.traits - before.aggregates
-            differences += [names] if names else []
+            if names:
+                differences.append(names)
     if differences:
         aggregates = cloud.knowledge.aggregates
         new = sorted(aggregates.get(name, name) for name in frozenset().union(*differences))
-        is_told = cloud.knowledge.consumers is not None
-        advice = '' if is_told else '. Use --requests if a flavor forbids one'
+        advice = '' if has_requests(cloud) else '. Use --requests if a flavor forbids one'
         yield (
             f'{counted(len(differences), "server")} will have traits or aggregates that their old '
             f'host does not have: {listed(new, _NAMED)}{advice}'
@@ -279,14 +289,14 @@ def describe_gained_traits(cloud: DrainCloud, moves: Iterable[ServerMove]) -> It
 
 def _describe_unplaced_servers(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
     """Yield a sentence for each kind of servers without a place."""
-    totals, rooms = Counter[str](), Counter[str]()
-    for kind, number in packing.problem.counts.items():
+    totals, placed = Counter[str](), Counter[str]()
+    for kind, count in packing.problem.counts.items():
         words = _describe_request(cloud, packing.problem.requests[kind])
-        totals[words] += number
-        rooms[words] += len(packing.places[kind])
+        totals[words] += count
+        placed[words] += len(packing.places[kind])
     for words, total in sorted(totals.items()):
-        if rooms[words] < total:
-            yield f'{counted(total, "server")} of {words}: room for {rooms[words]}'
+        if placed[words] < total:
+            yield f'{counted(total, "server")} of {words}: room for {placed[words]}'
 
 
 def _describe_request(cloud: DrainCloud, request: Request) -> str:
@@ -294,9 +304,9 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
     required = {*request.root_required, *request.covering}
     required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}
-    words = [
-        f'in the {name}' for name in sorted(single) if name.startswith(name_affinity_group(''))
-    ]
+    # Conditions on the group and the zone are traits and aggregates that no service knows.
+    group_prefix = name_affinity_group('')
+    words = [f'in the {name}' for name in sorted(single) if name.startswith(group_prefix)]
     if rare := sorted(single & cloud.rare_traits):
         words.append(f'with {listed(rare, _NAMED)}')
     words += _describe_places(cloud, {name for names in request.root_member_of for name in names})
@@ -313,68 +323,6 @@ def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]
             others.append(cloud.knowledge.aggregates.get(name, name))
     if others:
         yield f'in aggregate {listed(others, 2)}'
-
-
-def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
-    """Return a table with a row for each move, and for each consumer that no plan can move."""
-    moves = [_make_move_row(cloud, move) for move in answer.moves]
-    planned = {(row[1], row[2]) for row in moves}
-    consumers = cloud.snapshot.consumers
-    stuck = [
-        (
-            *(Facts(None), finding.subject, host, '', _make_allocations_cell(holder.allocations)),
-            *(str(MoveState.CANNOT_MOVE), finding.facts['reason'], finding.facts['command']),
-        )
-        for finding in answer.unsettled
-        if (holder := consumers.get(finding.subject))
-        and (finding.subject, host := finding.facts['host']) not in planned
-    ]
-    return MOVES, [*moves, *stuck]
-
-
-def _make_move_row(cloud: DrainCloud, move: ServerMove) -> tuple[object, ...]:
-    """Return the cells of a move."""
-    providers, leaving = cloud.snapshot.providers, cloud.find_departure(move.server)
-    target = providers[move.target].name if move.target else ''
-    return (
-        move.wave,
-        move.server,
-        providers[move.source].name,
-        target,
-        _make_allocations_cell(move.after),
-        str(leaving.state),
-        leaving.reason,
-        leaving.command.format(server=move.server, host=target),
-    )
-
-
-def _make_allocations_cell(allocations: Allocations) -> Facts:
-    """Return the cell of allocations, for people with the amounts by class."""
-    return Facts(allocations, lambda held: format_sizes(sum_parts(held.values())))
-
-
-def make_answer_document(
-    cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
-) -> dict[str, object]:
-    """Return an answer as the content of a file.
-
-    :param emptied: UUIDs of the roots of the hosts
-    :param assuming: the paths of the files of assumptions
-    """
-    return {
-        'format': 'placementclient/drain-plan',
-        'version': 1,
-        'verdict': str(answer.verdict),
-        'hosts': name_roots(cloud.snapshot, emptied),
-        'said': answer.messages,
-        'assuming': assuming,
-        **answer.facts,
-        'moves': [
-            dict(zip(MOVES, row, strict=True)) | {'allocations': move.after}
-            for move in answer.moves
-            if (row := _make_move_row(cloud, move))
-        ],
-    }
 
 
 def name_roots(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:

@@ -3,16 +3,16 @@
 
 from collections.abc import Iterator
 
-from placementclient.basis.wording import counted, listed
+from placementclient.basis.wording import counted
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.room_plan import NewServers, RoomDecision
 from placementclient.render.drains import (
-    REQUESTS,
     DrainAnswer,
     describe_cell_assumption,
     describe_cold_moves,
     describe_gained_traits,
+    describe_uncertain_servers,
     describe_unmovable_consumers,
     list_next_steps,
 )
@@ -62,9 +62,7 @@ def _describe_bound(cloud: DrainCloud, decision: RoomDecision) -> Iterator[str]:
     """Yield a sentence about the proved number of moves, or about uncertain servers."""
     fewest, number = decision.bound, len(decision.moves)
     if decision.verdict is DrainVerdict.DEPENDS:
-        is_told = cloud.knowledge.consumers is not None
-        names = listed([server.server for server in decision.leaving], 20)
-        yield f'Not certain: {names}{"" if is_told else f". {REQUESTS}"}'
+        yield describe_uncertain_servers(cloud, [server.server for server in decision.leaving])
     if decision.verdict is DrainVerdict.UNDETERMINED:
         yield (
             f'At least {counted(fewest, "move")} (proved). Give the search more time '

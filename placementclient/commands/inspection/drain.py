@@ -171,15 +171,15 @@ class PlanDrain(base.Lister):
     _notes: Sequence[Finding] = ()
 
     def list_column_names(self) -> Sequence[str]:
-        from placementclient.render import drains, host_failures
+        from placementclient.render import drain_moves, host_failures
 
-        return host_failures.FAILURES if self.args.lose else drains.MOVES
+        return host_failures.FAILURES if self.args.lose else drain_moves.MOVES
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.files.documents import format_json
         from placementclient.insight.drain.cloud import DrainCloud
-        from placementclient.render import drains
+        from placementclient.render import drain_moves, drains
 
         self._refuse_wrong_combinations()
         assumption = cloud_options.read_cloud(self, is_steady=True)
@@ -208,11 +208,11 @@ class PlanDrain(base.Lister):
             answer = self._plan_drain(cloud, hosts)
         self._set_exit_status(answer.verdict)
         if self.args.output:
-            document = drains.make_answer_document(cloud, hosts, answer, self.args.assume)
+            document = drain_moves.make_answer_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{format_json(document)}\n')
         self.ending, *self.explanation = answer.messages
         self.next_steps = answer.next_steps
-        return drains.list_moves(cloud, answer)
+        return drain_moves.list_moves(cloud, answer)
 
     def _format_audit_command(self) -> str:
         """Return the command that audits the same cloud, with files where no Nova can be asked."""

@@ -98,7 +98,7 @@ class ShowSnapshot(base.ShowOne):
         snapshot = disk.read_snapshot(self.args.file)
         numbers = summary.summarize(cloud_options.apply_assumptions(self, snapshot).snapshot)
         shown = {
-            name: Facts(value) if isinstance(value, dict) else value
+            name: Facts(value) if isinstance(value, dict | list) else value
             for name, value in numbers.items()
         } | {'resource_classes': Facts(numbers['resource_classes'], format_figures)}
         if self.args.assume:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a drain's plan, as a table and in its file."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.departures import MoveState
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.model.consumers import Allocations, sum_parts
+from placementclient.model.findings import Finding
+from placementclient.render.columns import Column, Columns, Output
+from placementclient.render.drains import DrainAnswer, name_roots
+from placementclient.render.facts import Facts, format_sizes
+
+
+class MoveRow(NamedTuple):
+    """A row of a plan, in the order of :data:`MOVES`.
+
+    :param wave: ``None``: no plan can move the consumer
+    :param source: the name of the old host
+    :param target: the name of the new host; empty: the server leaves without one
+    """
+
+    wave: int | None
+    server: str
+    source: str
+    target: str
+    allocations: Allocations
+    state: str
+    reason: str
+    command: str
+
+
+def _format_sums(allocations: Allocations) -> str:
+    """Return the amounts of allocations by class, with their units."""
+    return format_sizes(sum_parts(allocations.values()))
+
+
+_COLUMNS = Columns(
+    Column('wave', lambda row: Facts(row.wave)),
+    Column('server'),
+    Column('from', attrgetter('source')),
+    Column('to', attrgetter('target')),
+    Column('allocations', lambda row: Facts(row.allocations, _format_sums)),
+    Column('state'),
+    Column('reason'),
+    Column('command'),
+)
+#: The columns of a plan; ``from`` and ``to`` are the names of hosts.
+MOVES = _COLUMNS.names
+
+
+def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
+    """Return a table with a row for each move, and for each consumer that no plan can move."""
+    rows = [_make_move_row(cloud, move) for move in answer.moves]
+    planned = {(row.server, row.source) for row in rows}
+    for finding in answer.unsettled:
+        holder = cloud.snapshot.consumers.get(finding.subject)
+        if holder and (holder.uuid, finding.facts['host']) not in planned:
+            rows.append(_make_unmovable_row(finding, holder.allocations))
+    return _COLUMNS.rows(rows)
+
+
+def _make_move_row(cloud: DrainCloud, move: ServerMove) -> MoveRow:
+    """Return the row of a move."""
+    providers, leaving = cloud.snapshot.providers, cloud.find_departure(move.server)
+    target = providers[move.target].name if move.target else ''
+    return MoveRow(
+        move.wave,
+        move.server,
+        providers[move.source].name,
+        target,
+        move.after,
+        str(leaving.state),
+        leaving.reason,
+        leaving.command.format(server=move.server, host=target),
+    )
+
+
+def _make_unmovable_row(finding: Finding, allocations: Allocations) -> MoveRow:
+    """Return the row of a consumer that no plan can move.
+
+    :param allocations: of the consumer
+    """
+    host, reason, command = (finding.facts[key] for key in ('host', 'reason', 'command'))
+    return MoveRow(
+        None, finding.subject, host, '', allocations, str(MoveState.CANNOT_MOVE), reason, command
+    )
+
+
+def make_answer_document(
+    cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
+) -> dict[str, object]:
+    """Return an answer as the content of a file.
+
+    :param emptied: UUIDs of the roots of the hosts
+    :param assuming: the paths of the files of assumptions
+    """
+    return {
+        'format': 'placementclient/drain-plan',
+        'version': 1,
+        'verdict': str(answer.verdict),
+        'hosts': name_roots(cloud.snapshot, emptied),
+        'said': answer.messages,
+        'assuming': assuming,
+        **answer.facts,
+        'moves': [
+            dict(zip(MOVES, _make_move_row(cloud, move), strict=True)) for move in answer.moves
+        ],
+    }
