@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Consumer,
         Holding,
         ProviderSummary,
+        Resources,
         Usage,
     )
     from placementclient.model.freshness import Read
@@ -68,11 +69,6 @@ class Columns:
         return names, values
 
 
-def _make_key_column(name: str, position: int) -> Column:
-    """Return a column with the value at a position of each item."""
-    return Column(name, itemgetter(position))
-
-
 def _make_field_column(name: str) -> Column:
     """Return a column with the value of a key of each item; empty if the item lacks it."""
     return Column(name, lambda item: item.get(name, ''))
@@ -118,15 +114,41 @@ def list_claimed_candidates(
     return CLAIMED.rows(_number_candidate_rows(granted, summaries, 0, names), version)
 
 
+class _AllocationRow(NamedTuple):
+    """The allocations of a consumer on one provider.
+
+    :param generation: of the provider
+    :param name: of the provider
+    """
+
+    uuid: str
+    generation: int | None
+    resources: Resources
+    consumer: Consumer
+    name: str
+
+
+def list_allocations(shown: Read[Consumer], version: Microversion) -> Output:
+    """Return a table with the allocations of a consumer."""
+    return ALLOCATION.rows(_make_allocation_rows(shown), version)
+
+
 def list_relocated_allocations(
     shown: Read[Consumer], names: Mapping[str, str], version: Microversion
 ) -> Output:
     """Return a table with the allocations of a consumer, and the names of the providers."""
-    items = [
-        (uuid, Facts(dict(resources), format_amounts), shown, names.get(uuid, ''))
-        for uuid, resources in shown.value.allocations.items()
-    ]
-    return RELOCATED.rows(items, version)
+    return RELOCATED.rows(_make_allocation_rows(shown, names), version)
+
+
+def _make_allocation_rows(
+    shown: Read[Consumer], names: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[_AllocationRow]:
+    """Yield a row for each provider on which a consumer has allocations."""
+    consumer = shown.value
+    for uuid, resources in consumer.allocations.items():
+        yield _AllocationRow(
+            uuid, shown.generations[uuid], resources, consumer, names.get(uuid, '')
+        )
 
 
 class _CandidateRow(NamedTuple):
@@ -205,30 +227,27 @@ INVENTORY_OF_PROVIDER = Columns(_make_field_column('resource_provider')) + INVEN
 USED_INVENTORY = INVENTORY + Columns(_make_field_column('used'))
 USED_INVENTORY_OF_CLASS = INVENTORY_OF_CLASS + Columns(_make_field_column('used'))
 #: Items are (resource class, amount).
-USAGE = Columns(_make_key_column('resource_class', 0), _make_key_column('usage', 1))
+USAGE = Columns(Column('resource_class', itemgetter(0)), Column('usage', itemgetter(1)))
 _OWNER = Columns(
-    Column('project_id', lambda item: item[2].value.project_id, Microversion(1, 12)),
-    Column('user_id', lambda item: item[2].value.user_id, Microversion(1, 12)),
-    Column('consumer_type', lambda item: item[2].value.type or 'unknown', Microversion(1, 38)),
+    Column('project_id', attrgetter('consumer.project_id'), Microversion(1, 12)),
+    Column('user_id', attrgetter('consumer.user_id'), Microversion(1, 12)),
+    Column('consumer_type', lambda row: row.consumer.type or 'unknown', Microversion(1, 38)),
 )
-_GENERATION = Column('generation', lambda item: item[2].generations[item[0]])
-#: Items are (provider UUID, resources, read consumer). osc-placement prints resources as Python
-#: does.
+#: osc-placement prints resources as Python does.
 ALLOCATION = (
     Columns(
-        _make_key_column('resource_provider', 0),
-        _GENERATION,
-        Column('resources', lambda item: dict(item[1])),
+        Column('resource_provider', attrgetter('uuid')),
+        Column('generation'),
+        Column('resources', lambda row: dict(row.resources)),
     )
     + _OWNER
 )
-#: Items are (provider UUID, resources, read consumer, name of the provider).
 RELOCATED = (
     Columns(
-        _make_key_column('resource_provider', 0),
-        _make_key_column('name', 3),
-        _GENERATION,
-        _make_key_column('resources', 1),
+        Column('resource_provider', attrgetter('uuid')),
+        Column('name'),
+        Column('generation'),
+        Column('resources', lambda row: Facts(dict(row.resources), format_amounts)),
     )
     + _OWNER
 )

@@ -304,7 +304,7 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
     required = {*request.root_required, *request.covering}
     required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}
-    # Conditions on the group and the zone are traits and aggregates that no service knows.
+    # The drain has a name for each group, zone and cell, and requires it like a trait.
     group_prefix = name_affinity_group('')
     words = [f'in the {name}' for name in sorted(single) if name.startswith(group_prefix)]
     if rare := sorted(single & cloud.rare_traits):

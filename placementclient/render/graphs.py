@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations, product
+from itertools import product
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
@@ -97,8 +97,8 @@ def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: b
     rows = [
         Row(
             [
-                list(_make_nodes(one, other, traits, allocations))
-                for one, other in permutations((change.before, change.after))
+                list(_make_nodes(change.before, change.after, traits, allocations)),
+                list(_make_nodes(change.after, change.before, traits, allocations)),
             ],
             change.root_provider_name,
             change.root_provider_uuid,
@@ -108,19 +108,21 @@ def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: b
     return Picture(f'{_TITLE} before and after', rows)
 
 
-def _make_nodes(one: Snapshot, other: Snapshot, traits: bool, allocations: bool) -> Iterator[Node]:
+def _make_nodes(
+    snapshot: Snapshot, other: Snapshot, traits: bool, allocations: bool
+) -> Iterator[Node]:
     """Yield the providers of a snapshot, with the differences from another snapshot."""
-    for state in one.walk():
+    for state in snapshot.walk():
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
         changed_traits = state.traits - counterpart.traits
-        node = _make_node(one, state, state.traits if traits else changed_traits, allocations)
+        node = _make_node(snapshot, state, state.traits if traits else changed_traits, allocations)
         classes = {
             name
             for name, inventory in state.inventories.items()
             if inventory != counterpart.inventories.get(name)
             or state.used(name) != counterpart.used(name)
         }
-        moved = {*_describe_allocations(one, state)} - {*_describe_allocations(other, state)}
+        moved = {*_describe_allocations(snapshot, state)} - {*_describe_allocations(other, state)}
         yield replace(
             node,
             changed=frozenset(classes | changed_traits | moved),
@@ -140,44 +142,46 @@ def draw_dot(picture: Picture) -> str:
     """Return a picture in the language of Graphviz; after a plan stands beside before."""
     lines = [f'  label={_quote(picture.title)};'] if picture.is_titled else []
     for row in picture.rows:
-        if not row.name:
-            lines += _list_dot_lines(row.sides[0])
-            continue
-        for title, side in zip(SIDES, row.sides, strict=True):
-            place = f'{row.uuid} {title} '
-            label = _quote(f'{row.name} {title}')
-            lines.append(f'  subgraph {_quote(f"cluster {place}")} {{ label={label};')
-            lines += [f'  {line}' for line in _list_dot_lines(side, place)]
-            lines.append('  }')
-        before, after = row.sides
-        # These edges put the second side to the right of the first one.
-        for ends in product(before, after[:1]):
-            uuids = (
-                _quote(f'{row.uuid} {title} {node.state.uuid}')
-                for title, node in zip(SIDES, ends, strict=True)
-            )
-            lines.append(f'  {" -> ".join(uuids)} [style=invis];')
+        lines += _draw_sides(row) if row.name else _draw_nodes(row.sides[0])
     return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
 
 
-def _list_dot_lines(shown: Iterable[Node], place: str = '') -> Iterator[str]:
+def _draw_sides(row: Row) -> Iterator[str]:
+    """Yield a tree before and after a plan in the language of Graphviz: two groups of nodes."""
+    for title, side in zip(SIDES, row.sides, strict=True):
+        prefix = f'{row.uuid} {title} '
+        label = _quote(f'{row.name} {title}')
+        yield f'  subgraph {_quote(f"cluster {prefix}")} {{ label={label};'
+        yield from (f'  {line}' for line in _draw_nodes(side, prefix))
+        yield '  }'
+    before, after = row.sides
+    # These edges put the second side to the right of the first one.
+    for ends in product(before, after[:1]):
+        ids = (
+            _quote(f'{row.uuid} {title} {node.state.uuid}')
+            for title, node in zip(SIDES, ends, strict=True)
+        )
+        yield f'  {" -> ".join(ids)} [style=invis];'
+
+
+def _draw_nodes(nodes: Iterable[Node], prefix: str = '') -> Iterator[str]:
     """Yield nodes and their edges in the language of Graphviz.
 
-    :param place: the beginning of the identifiers of nodes
+    :param prefix: the beginning of the identifiers of nodes
     """
-    for node in shown:
-        uuid = _quote(place + node.state.uuid)
+    for node in nodes:
+        uuid = _quote(prefix + node.state.uuid)
         mark = f', color="{CHANGED}", penwidth=2' if node.is_alone else ''
         yield f'  {uuid} [label={_make_label(node)}{mark}];'
         if node.parent_uuid:
-            yield f'  {_quote(place + node.parent_uuid)} -> {uuid};'
+            yield f'  {_quote(prefix + node.parent_uuid)} -> {uuid};'
         for root in node.serves:
-            yield f'  {uuid} -> {_quote(place + root)} [style=dashed, label="shares"];'
+            yield f'  {uuid} -> {_quote(prefix + root)} [style=dashed, label="shares"];'
 
 
 def _make_label(node: Node) -> str:
+    """Return the label of a node in the language of Graphviz, with the changed lines in color."""
     # Each line with True if the plan changes it.
-    """Return the label of a node in the language of Graphviz."""
     lines = [
         (escape_line(node.state.name), node.is_alone),
         *(

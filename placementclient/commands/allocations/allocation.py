@@ -238,15 +238,11 @@ def _make_allocation_table(command: base.Lister, shown: Read[Consumer]) -> colum
 
     :param shown: the answer of Placement
     """
-    consumer = shown.value
-    output = columns.ALLOCATION.rows(
-        ((uuid, resources, shown) for uuid, resources in consumer.allocations.items()),
-        command.version,
-    )
+    output = columns.list_allocations(shown, command.version)
     if 'long' in command.args:
         output = command.add_modified_date(output, shown)
     names = functools.partial(
-        api.resource_provider.read_names, command.client, consumer.allocations
+        api.resource_provider.read_names, command.client, shown.value.allocations
     )
     return command.add_names(output, names)
 

@@ -80,8 +80,8 @@ def test_fields_that_were_not_given_are_empty():
 
 
 def test_an_allocation_has_the_generation_of_its_provider():
-    shown = Read(Consumer(CONSUMER, {}, 'p', 'u', 3), generations={RP: 7})
-    row = columns.ALLOCATION.fields((RP, {'VCPU': 2}, shown), HIGHEST)[1]
+    shown = Read(Consumer(CONSUMER, {RP: {'VCPU': 2}}, 'p', 'u', 3), generations={RP: 7})
+    _, [row] = columns.list_allocations(shown, HIGHEST)
     # The service's word for a type that was never set.
     assert row == (RP, 7, {'VCPU': 2}, 'p', 'u', 'unknown')
 
