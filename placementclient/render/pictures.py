@@ -2,13 +2,14 @@
 """Provider trees as a self-contained SVG picture.
 
 Each provider is a card; children stand to the right of their parent, sharing providers to the left
-of all trees. Lines run behind the cards. Many trees stand in several columns.
+of all trees. Lines run behind the cards. Many trees stand in several bands, side by side.
 """
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from placementclient.basis.printable import escape_line
 from placementclient.render import style
@@ -53,20 +54,33 @@ _STYLE = f"""\
 """
 
 
+class _Column(NamedTuple):
+    """A column of cards: those of one depth in one band of trees."""
+
+    band: int
+    depth: int
+
+
+#: The column on the left, of providers that only share.
+_SHARING = _Column(0, 0)
+
+
 @dataclass(slots=True)
 class _Card:
-    """The place of a provider in the picture, in pixels; ``y`` is the top."""
+    """The place of a provider in the picture, in pixels; ``y`` is the top.
+
+    :param top: of the card or of its children, whatever is higher
+    :param stack: the height of all its descendants
+    :param breadth: the width of the card and of its descendants, with the gaps
+    """
 
     node: Node
     width: float
     height: float
     x: float = 0.0
     y: float = 0.0
-    #: The top of the card or of its children, whatever is higher.
     top: float = 0.0
-    #: The number of the column of trees, and the depth in the tree.
-    column: tuple[int, int] = 0, 0
-    #: The height of all its descendants.
+    column: _Column = _SHARING
     stack: float = 0.0
     breadth: float = 0.0
 
@@ -257,35 +271,50 @@ def _make_tooltip(node: Node) -> str:
 
 
 def _place_cards(cards: dict[str, _Card]) -> float:
-    """Give each card its position, and return the height of the picture."""
-    below: dict[str | None, list[_Card]] = {}
+    """Give each card its position, and return the height of the picture.
+
+    Sizes are known from the children up to the roots; then places are given from the roots down to
+    the children.
+
+    :param cards: by provider UUID, parents before their children
+    """
+    children: dict[str | None, list[_Card]] = {}
     for card in cards.values():
-        below.setdefault(card.node.parent_uuid, []).append(card)
-    _measure_cards(cards, below)
+        children.setdefault(card.node.parent_uuid, []).append(card)
+    _measure_cards(cards, children)
     tops = {uuid: card for uuid, card in cards.items() if card.node.parent_uuid not in cards}
     # A provider that only shares stands apart; one with children is drawn as the tree that it is.
-    apart = [card for uuid, card in tops.items() if card.node.serves and uuid not in below]
+    apart = [card for uuid, card in tops.items() if card.node.serves and uuid not in children]
     bottom = _stack_trees([card for card in tops.values() if card not in apart])
-    columns: dict[tuple[int, int], list[_Card]] = {}
     for uuid, card in cards.items():
-        columns.setdefault(card.column, []).append(card)
         card.y = card.top + (card.extent - card.height) / 2
-        top, (band, depth) = card.top + (card.extent - card.stack) / 2, card.column
-        for child in below.get(uuid, ()):
-            child.top, child.column = top, (band, depth + 1)
-            top += child.extent + _GAP
+        _stack_children(card, children.get(uuid, ()))
     bottom = max(bottom, _place_sharing_cards(apart, cards))
-    _align_columns(columns)
+    _align_columns(cards.values())
     return bottom + _MARGIN
 
 
-def _measure_cards(cards: dict[str, _Card], below: Mapping[str | None, Sequence[_Card]]) -> None:
-    """Give each card the height of its children and the width of its subtree."""
-    for uuid, card in reversed(cards.items()):
-        children = below.get(uuid, ())
-        card.stack = sum(child.extent + _GAP for child in children) - _GAP
-        beside = max((child.breadth for child in children), default=0.0)
+def _measure_cards(
+    cards: Mapping[str, _Card], children: Mapping[str | None, Sequence[_Card]]
+) -> None:
+    """Give each card the height of its children and the width of its subtree.
+
+    :param children: by the UUID of their parent
+    """
+    for uuid, card in reversed([*cards.items()]):
+        below = children.get(uuid, ())
+        card.stack = sum(child.extent + _GAP for child in below) - _GAP
+        beside = max((child.breadth for child in below), default=0.0)
         card.breadth = card.width + _BETWEEN_COLUMNS + beside
+
+
+def _stack_children(card: _Card, children: Sequence[_Card]) -> None:
+    """Place the children of a card in the next column, one below the other, beside its middle."""
+    top = card.top + (card.extent - card.stack) / 2
+    for child in children:
+        child.top = top
+        child.column = _Column(card.column.band, card.column.depth + 1)
+        top += child.extent + _GAP
 
 
 def _place_sharing_cards(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
@@ -298,8 +327,11 @@ def _place_sharing_cards(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> 
     return free - _GAP if apart else 0.0
 
 
-def _align_columns(columns: Mapping[tuple[int, int], Sequence[_Card]]) -> None:
+def _align_columns(cards: Iterable[_Card]) -> None:
     """Give the cards of each column the same left edge and the same width."""
+    columns: dict[_Column, list[_Card]] = {}
+    for card in cards:
+        columns.setdefault(card.column, []).append(card)
     left = float(_MARGIN)
     for _, column in sorted(columns.items()):
         width = max(card.width for card in column)
@@ -309,16 +341,16 @@ def _align_columns(columns: Mapping[tuple[int, int], Sequence[_Card]]) -> None:
 
 
 def _stack_trees(roots: Sequence[_Card]) -> float:
-    """Place trees in so many columns that the picture is about square, and return the lowest
-    bottom.
+    """Place trees in so many bands, side by side, that the picture is about square; return the
+    lowest bottom.
     """
     height = sum(card.extent + _BETWEEN_TREES for card in roots)
     width = max((card.breadth for card in roots), default=1.0)
-    number = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1
+    per_band = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1
     end = bottom = 0.0
     for index, card in enumerate(roots):
-        band, row = divmod(index, number)
-        card.top, card.column = end + _BETWEEN_TREES if row else float(_MARGIN), (band, 1)
+        band, row = divmod(index, per_band)
+        card.top, card.column = end + _BETWEEN_TREES if row else float(_MARGIN), _Column(band, 1)
         end = card.top + card.extent
         bottom = max(bottom, end)
     return bottom

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a run as rows and sentences."""
 
+import enum
 import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -23,11 +24,19 @@ _NO_PLAN = (
     'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
     'name, or give another specification as --spec'
 )
-_AS_PLANNED, _NOT_APPLIED = 'as planned', 'not applied'
-#: The verdicts on the deviations from a plan: it is not made completely, it is still to be made,
-#: or others have changed something since, as they may.
-VERDICTS = DAMAGED, PENDING, CHANGED_LATER = 'damaged', 'pending', 'changed later'
+_AS_PLANNED = 'as planned'
 _TREES = ('tree', 'state', 'reason')
+
+
+class Verdict(enum.StrEnum):
+    """A verdict on a deviation from a plan."""
+
+    #: The plan is made in part, or what it made is gone.
+    DAMAGED = 'damaged'
+    #: The plan is still to be made.
+    PENDING = 'pending'
+    #: Others have changed something since, as they may.
+    CHANGED_LATER = 'changed later'
 
 
 def list_tree_results(run: Outcome) -> Output:
@@ -123,47 +132,48 @@ def list_tree_statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
-def summarize_verification(changes: Iterable[Change], differences: Iterable[Finding]) -> str:
+def summarize_verification(changes: Iterable[Change], deviations: Iterable[Finding]) -> str:
     """Return how many trees are as planned, and the names of the others."""
-    by_tree = _group_by_tree(differences)
+    by_tree = _group_by_tree(deviations)
     names = [change.root_provider_name for change in changes]
     return count_states((name, _summarize_tree(by_tree.get(name, ()))) for name in names)
 
 
-def _group_by_tree(differences: Iterable[Finding]) -> dict[str, list[Finding]]:
+def _group_by_tree(deviations: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Return deviations by the name of their tree."""
     by_tree = defaultdict[str, list[Finding]](list)
-    for difference in differences:
-        by_tree[difference.subject].append(difference)
+    for deviation in deviations:
+        by_tree[deviation.subject].append(deviation)
     return by_tree
 
 
-def _summarize_tree(differences: Collection[Finding]) -> str:
+def _summarize_tree(deviations: Collection[Finding]) -> str:
     """Return the state of a tree: it differs only if that is wrong, as in the exit status."""
-    if any(difference.is_wrong for difference in differences):
+    if any(deviation.is_wrong for deviation in deviations):
         return Status.DIFFERS
-    if any(judge_deviation(difference) == PENDING for difference in differences):
-        return _NOT_APPLIED
-    return CHANGED_LATER if differences else _AS_PLANNED
+    if any(judge_deviation(deviation) is Verdict.PENDING for deviation in deviations):
+        return 'not applied'
+    return Verdict.CHANGED_LATER if deviations else _AS_PLANNED
 
 
-def list_deviations(changes: Iterable[Change], differences: Iterable[Finding]) -> Output:
-    """Return a table with a row for each tree that is as planned, then for each difference."""
-    by_tree = _group_by_tree(differences)
+def list_deviations(changes: Iterable[Change], deviations: Iterable[Finding]) -> Output:
+    """Return a table with a row for each tree that is as planned, then for each deviation."""
+    by_tree = _group_by_tree(deviations)
     rows: list[tuple[object, ...]] = []
     for change in changes:
         rows += [
-            (d.subject, d.kind, d.reason, d.is_error, judge_deviation(d))
+            (d.subject, d.kind, d.reason, d.is_error, judge_deviation(d).value)
             for d in by_tree.get(change.root_provider_name, [])
         ] or [(change.root_provider_name, _AS_PLANNED, '', False, 'applied')]
     rows.sort(key=lambda row: row[1] != _AS_PLANNED)
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 
 
-def judge_deviation(difference: Finding) -> str:
-    """Return one of :data:`VERDICTS` on a deviation from a plan."""
-    if difference.is_error:
-        return DAMAGED
-    return PENDING if difference.kind == 'not-applied' else CHANGED_LATER
+def judge_deviation(deviation: Finding) -> Verdict:
+    """Return the verdict on a deviation from a plan."""
+    if deviation.is_error:
+        return Verdict.DAMAGED
+    return Verdict.PENDING if deviation.kind == 'not-applied' else Verdict.CHANGED_LATER
 
 
 def summarize_rehearsal(result: Rehearsal) -> str:
@@ -177,17 +187,23 @@ def summarize_rehearsal(result: Rehearsal) -> str:
 
 def list_rehearsal(result: Rehearsal) -> Output:
     """Return a table with the rows of all stages of a rehearsal."""
-    return ('stage', *_TREES), list(_list_rehearsal_rows(result))
+    return ('stage', *_TREES), [
+        *_list_stage('apply', result.applied, 'verify', result.differences, _AS_PLANNED),
+        *_list_stage('rollback', result.rolled_back, 'compare', result.remains, 'as before'),
+    ]
 
 
-def _list_rehearsal_rows(result: Rehearsal) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of each stage: apply, verify, rollback and compare."""
-    for stage, run in (('apply', result.applied), ('rollback', result.rolled_back)):
-        differences = result.differences if stage == 'apply' else result.remains
-        for row in list_tree_results(run)[1]:
-            yield (stage, *row)
-        check = 'verify' if stage == 'apply' else 'compare'
-        for difference in differences:
-            yield (check, difference.subject, difference.kind, difference.reason)
-        if not differences and any(tree.is_done for tree in run.trees):
-            yield (check, 'all', _AS_PLANNED if stage == 'apply' else 'as before', '')
+def _list_stage(
+    stage: str, run: Outcome, check: str, differences: Collection[Finding], expected: str
+) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a run, then those of the check of its result.
+
+    :param check: the name of the stage that checks the result
+    :param expected: the state of all trees if the check finds nothing
+    """
+    for row in list_tree_results(run)[1]:
+        yield (stage, *row)
+    for difference in differences:
+        yield (check, difference.subject, difference.kind, difference.reason)
+    if not differences and any(tree.is_done for tree in run.trees):
+        yield (check, 'all', expected, '')
