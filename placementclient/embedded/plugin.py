@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
+import operator
 import shutil
 import tempfile
 import threading
@@ -110,7 +110,7 @@ class Direct(plugin.FixedEndpointPlugin):
             'X-Roles': placement_roles or ROLES,
         }
         self._transport = transport or _Transport(
-            functools.partial(_start_service, placement_database, placement_conf)
+            operator.methodcaller('start', placement_database, placement_conf)
         )
 
     @classmethod
@@ -120,7 +120,7 @@ class Direct(plugin.FixedEndpointPlugin):
         :param folder: where the database is made, and stays
         """
         made = folder or Path(tempfile.mkdtemp(prefix='placement-'))
-        start = functools.partial(_start_scratch_service, made)
+        start = operator.methodcaller('start_scratch', made)
         return cls(transport=_Transport(start, None if folder else made))
 
     @property
@@ -172,11 +172,13 @@ class Direct(plugin.FixedEndpointPlugin):
 class _Transport(HTTPAdapter):
     """Carries requests to the service, which it starts for the first one.
 
-    :param start: starts the service
+    :param start: starts the service, by its module
     :param temporary: a folder that is deleted after the service has been closed
     """
 
-    def __init__(self, start: Callable[[], Service], temporary: Path | None = None) -> None:
+    def __init__(
+        self, start: Callable[[ModuleType], Service], temporary: Path | None = None
+    ) -> None:
         super().__init__()
         self._start = start
         self._service: Service | None = None
@@ -204,7 +206,7 @@ class _Transport(HTTPAdapter):
         """Return the service; start it if nobody has asked for it before."""
         with _STARTING:
             if self._service is None:
-                self._service = self._start()
+                self._service = self._start(_import_idle_service())
                 self._resources.callback(self._service.close)
             return self._service
 
@@ -224,19 +226,7 @@ def is_running() -> bool:
     return running
 
 
-def _start_service(database: str | None, conf_file: str | None) -> Service:
-    """Return the service on a database, by default on the user's own."""
-    started: Service = _import_idle_service().start(database, conf_file)
-    return started
-
-
-def _start_scratch_service(folder: Path) -> Service:
-    """Return the service on an empty database in a folder."""
-    started: Service = _import_idle_service().start_scratch(folder)
-    return started
-
-
-def _refuse() -> NoReturn:
+def _refuse(_service: ModuleType) -> NoReturn:
     raise errors.DirectError('The embedded Placement has been closed')
 
 

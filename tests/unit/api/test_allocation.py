@@ -10,11 +10,10 @@ from placementclient.api import allocation
 from placementclient.basis.errors import Differs
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
-from placementclient.model.consumers import Consumer, Holding
+from placementclient.model.consumers import Consumer
 from placementclient.model.freshness import Read
 from tests.unit.dialogue import (
     CONSUMER,
-    CONSUMER2,
     MONDAY,
     NOTHING,
     RP,
@@ -123,20 +122,6 @@ def test_a_consumer_is_read_with_what_the_version_says(call, fields, consumer):
     exchange = get(PATH, Reply(200, body, {'last-modified': MONDAY}))
     read = call(lambda client: allocation.show(client, CONSUMER), exchange)
     assert read == Read(Consumer(CONSUMER, {RP: {'VCPU': 2}}, **consumer), None, MONDAY, {RP: 7})
-
-
-def test_allocations_of_a_provider_are_listed_by_consumer(call):
-    body = {
-        'allocations': {
-            CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},
-            CONSUMER2: {'resources': {'VGPU': 1}},
-        },
-        'resource_provider_generation': 7,
-    }
-    exchange = get(f'/resource_providers/{RP}/allocations', body)
-    assert call(lambda client: allocation.list_of_provider(client, RP), exchange) == Read(
-        [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1}, None)], 7
-    )
 
 
 def test_several_consumers_are_replaced_with_the_body_as_it_is(call):

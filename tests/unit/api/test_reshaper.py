@@ -17,16 +17,6 @@ def test_a_reshape_may_be_sent_at_a_version_of_its_own(call):
     call(lambda client: reshaper.submit(client, BODY, version=Microversion(1, 37)), sent)
 
 
-def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call):
-    refused = post('/reshaper', BODY, fault(403, NOT_ALLOWED))
-    with pytest.raises(errors.Forbidden) as refusal:
-        call(lambda client: reshaper.submit(client, BODY), refused)
-    assert str(refusal.value) == (
-        'Policy does not allow placement:reshaper:reshape to be performed. '
-        'The default policy requires the role service (HTTP 403) [req-1]'
-    )
-
-
 @pytest.mark.parametrize(('status', 'allowed'), [(400, True), (403, False)])
 @pytest.mark.parametrize('version', ['1', '1.0', '1.39'])
 def test_an_empty_reshape_shows_if_the_policy_allows_it(call, version, status, allowed):

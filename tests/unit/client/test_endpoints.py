@@ -28,11 +28,6 @@ QUOTED = {
 }
 
 
-def test_a_path_is_the_template_with_its_parts():
-    path = endpoints.DELETE_INVENTORY.path(provider='a-uuid', resource_class='CUSTOM_X')
-    assert path == '/resource_providers/a-uuid/inventories/CUSTOM_X'
-
-
 @pytest.mark.parametrize('row', WITH_PARTS, ids=str)
 @pytest.mark.parametrize('part', UNSAFE, ids=ascii)
 def test_a_part_that_changes_the_path_is_refused_in_every_place(row, part):

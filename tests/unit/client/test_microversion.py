@@ -6,7 +6,6 @@ import pytest
 from placementclient.client import errors
 from placementclient.client.microversion import (
     CHOICES,
-    HIGHEST,
     Microversion,
     negotiate,
     parse_requested,
@@ -38,11 +37,6 @@ def test_no_other_version_can_be_asked_for(text):
         f'Placement API version {text} is not known: give 1 for the highest that client and '
         'service both know, or one of 1.0 to 1.39'
     )
-
-
-@pytest.mark.parametrize(('highest', 'best'), [('1.9', '1.9'), ('1.10', '1.10'), ('1.99', HIGHEST)])
-def test_the_highest_version_that_both_know_is_taken(highest, best):
-    assert str(negotiate(Microversion(1, 2), Microversion.parse(highest))) == str(best)
 
 
 @pytest.mark.parametrize(('lowest', 'highest'), [('1.40', '1.50'), ('0.1', '0.9'), ('2.0', '2.1')])

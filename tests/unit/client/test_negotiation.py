@@ -101,13 +101,6 @@ def test_a_service_that_refuses_every_version_is_not_asked_for_ever(client, serv
     assert lines(service) == ['1.39 GET /traits', 'None GET /', '1.39 GET /traits']
 
 
-def test_a_request_may_have_a_version_of_its_own(client, service):
-    service.answer(LIST, LIST)
-    client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
-    client.send(endpoints.LIST_TRAITS, answer=dict)
-    assert lines(service) == ['1.20 GET /traits', '1.39 GET /traits']
-
-
 @pytest.mark.parametrize(('highest', 'sent_at'), [('1.19', '1.19'), ('1.39', '1.20')])
 def test_a_version_of_its_own_gives_way_to_an_older_service_alone(
     client, service, highest, sent_at
@@ -181,11 +174,3 @@ def test_a_406_of_a_proxy_is_an_error(client, service):
     service.answer(Reply(406, '<html>', reason='Not Acceptable'))
     with pytest.raises(errors.ForeignAnswer, match=r'^Not Acceptable: .*\(HTTP 406\)$'):
         client.send(endpoints.LIST_TRAITS, answer=dict)
-
-
-@pytest.mark.parametrize('chosen', [False, True])
-def test_the_client_remembers_who_chose_the_version(session, service, chosen):
-    service.answer(LIST)
-    client = at(session, 39 if chosen else None)
-    client.send(endpoints.LIST_TRAITS, answer=dict)
-    assert client.version_is_chosen is chosen

@@ -69,7 +69,9 @@ def test_an_error_names_the_source_of_the_url(argv, variables, source):
 def test_a_refused_connection_is_an_error_with_the_url():
     where = f'127.0.0.1:{refused_port()}'
     sentence = f'No answer from http://{where}: Connection refused'
-    assert message(f'http://user:secret@{where}/placement') == sentence
+    # Nothing was done without a connection.
+    for endpoint in (endpoints.LIST_TRAITS, endpoints.CREATE_CLASS):
+        assert message(f'http://user:secret@{where}/placement', endpoint=endpoint) == sentence
     keystone = Password(f'http://{where}', username='u', password='p', project_name='p')
     assert message('', auth=keystone) == sentence
 
@@ -125,14 +127,6 @@ def test_a_url_that_is_none_is_refused_at_once(url, monkeypatch):
         with pytest.raises(errors.NotSent, match='begins with https:// or http://') as raised:
             client.send(endpoint)
         assert not raised.value.may_be_done
-
-
-def test_nothing_was_done_without_a_connection():
-    where = f'http://127.0.0.1:{refused_port()}'
-    refused = f'No answer from {where}: Connection refused'
-    assert message(where, endpoint=endpoints.CREATE_CLASS) == refused
-    unknown = message('http://nowhere.invalid', endpoint=endpoints.CREATE_CLASS)
-    assert 'whether it was done' not in unknown
 
 
 def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer(serve):

@@ -45,29 +45,21 @@ def entry(name, kind=tarfile.REGTYPE, size=0, link=''):
     return made
 
 
+@pytest.mark.parametrize('end', ['\n', '\r\n'], ids=['file', 'through a terminal'])
 @pytest.mark.parametrize('form', ['tar', 'folder'])
-def test_the_archive_of_a_host_is_read(form, tmp_path):
-    path = tar(tmp_path / 'f.tar', FILES) if form == 'tar' else folder(tmp_path / 'f', FILES)
+def test_the_archive_of_a_host_is_read(form, end, tmp_path):
+    if form == 'tar':
+        path = tar(tmp_path / 'f.tar', FILES)
+        Path(path).write_bytes(Path(path).read_bytes().replace(b'\n', end.encode()))
+    else:
+        files = {name: text.replace('\n', end) for name, text in FILES.items()}
+        path = folder(tmp_path / 'f', files)
     facts = archive.read_host(path)
     assert facts.hostname == 'gpu1'
     assert [domain.mdevs for domain in facts.domains] == [(MDEVS[0],)]
     assert {device.parent for device in facts.mdevs[MDEVS[0]]} == {GPU0}
     assert len(facts.mdevs[MDEVS[0]]) == 2
     assert facts.parents == {GPU0}
-
-
-@pytest.mark.parametrize('form', ['tar', 'folder'])
-def test_facts_that_passed_through_a_terminal_are_read(form, tmp_path):
-    if form == 'tar':
-        path = tar(tmp_path / 'f.tar', FILES)
-        content = Path(path).read_bytes().replace(b'\n', b'\r\n')
-        Path(path).write_bytes(content)
-    else:
-        files = {name: text.replace('\n', '\r\n') for name, text in FILES.items()}
-        path = folder(tmp_path / 'f', files)
-    facts = archive.read_host(path)
-    assert (facts.hostname, facts.parents) == ('gpu1', {GPU0})
-    assert [domain.mdevs for domain in facts.domains] == [(MDEVS[0],)]
 
 
 def test_devices_that_are_only_defined_are_not_active(tmp_path):
@@ -105,14 +97,6 @@ def test_a_folder_with_a_link_or_a_pipe_is_refused(make, tmp_path):
     make(tmp_path / 'f' / 'domains' / 'x.xml')
     with pytest.raises(errors.BadFile, match=r'not a regular file|symbolic links'):
         archive.read_host(path)
-
-
-@pytest.mark.parametrize('content', [b'', b'no tar', b'\x1f\x8b\x08', b'\0' * 1024])
-def test_other_files_are_no_archive(content, tmp_path):
-    (tmp_path / 'f.tar').write_bytes(content)
-    with pytest.raises(errors.BadFile) as caught:
-        archive.read_host(str(tmp_path / 'f.tar'))
-    assert str(caught.value).startswith(str(tmp_path / 'f.tar'))
 
 
 def test_a_truncated_archive_is_refused(tmp_path):

@@ -73,10 +73,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
     'server details, of a member': ('servers', _SERVER, 'servers'),
     'server details': ('servers', _OWNED, 'servers, server_details'),
     'server details 2.47': ('servers', _EMBEDDED, 'servers, server_details'),
-    'server details 2.73': (
-        'servers', _EMBEDDED | {'locked': False, 'locked_reason': None, 'host_status': 'UP'},
-        'servers, server_details',
-    ),
     'server details 2.98': (
         'servers',
         _EMBEDDED | {'pinned_availability_zone': None, 'scheduler_hints': {},
@@ -111,12 +107,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     'fping': ('servers', {'id': A, 'project_id': B, 'alive': True}, ''),
     'migrations': ('migrations', _MIGRATION, 'migrations'),
-    'migrations 2.23': (
-        'migrations', _MIGRATION | {'migration_type': 'resize'} | _LINKS, 'migrations',
-    ),
-    'migrations 2.59': (
-        'migrations', _MIGRATION | {'migration_type': 'resize', 'uuid': B}, 'migrations',
-    ),
     'migrations 2.80': (
         'migrations',
         _MIGRATION | {'migration_type': 'resize', 'uuid': B, 'project_id': B, 'user_id': B},
@@ -136,7 +126,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
         '',
     ),
     'services': ('services', _SERVICE, 'compute_services'),
-    'services 2.11': ('services', _SERVICE | {'forced_down': False}, 'compute_services'),
     'services 2.69': (
         'services', {'binary': 'nova-compute', 'host': 'h1', 'status': 'UNKNOWN'},
         'compute_services',

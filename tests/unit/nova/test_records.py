@@ -41,11 +41,6 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
          {'ab': Server('ab', 'h1')}),
         ('servers', records.decode_servers, {'UUID': 'ab', 'Hypervisor Hostname': 'h1'},
          {'ab': Server('ab', node='h1')}),
-        ('servers', records.decode_servers, {'id': 'ab', 'compute_host': 'h1'},
-         {'ab': Server('ab', 'h1')}),
-        ('servers', records.decode_servers,
-         {'ID': 'a', 'Task State': 'None', 'Host': 'h', 'Flavor': 'm', 'Image': 'i'},
-         {'a': Server('a', 'h', task=None)}),
         ('servers', records.decode_servers,
          {'ID': 'a', 'Task State': 'spawning', 'Host': '', 'Flavor': 'm', 'Image': 'i'},
          {'a': Server('a', None, task='spawning')}),
@@ -80,13 +75,10 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
         ('flavors', records.decode_flavors,
          {'Name': 'gpu', 'VCPUs': 4, 'RAM': 8192, 'Properties': "a='1', trait:B='required'"},
          [Flavor('gpu', 4, 8192, extra_specs={'a': '1', 'trait:B': 'required'})]),
-        ('flavors', records.decode_flavors, {'Name': 'm', 'VCPUs': 1, 'RAM': 64, 'Properties': ''},
-         [Flavor('m', 1, 64)]),
         ('aggregates', records.decode_aggregates,
          {'id': 1, 'uuid': 'A1', 'name': 'az', 'hosts': ['h1', 'h2'], 'metadata': {}},
          [HostAggregate('a1', 'az', ('h1', 'h2'))]),
         ('projects', records.decode_projects, {'ID': 'a', 'Name': 'Demo'}, {'a': 'Demo'}),
-        ('projects', records.decode_projects, {'id': 'a', 'name': 'Demo'}, {'a': 'Demo'}),
         ('users', records.decode_users, {'ID': 'a', 'Name': 'anna'}, {'a': 'anna'}),
         ('quotas', records.decode_quotas, {'Project ID': 'a', 'Cores': 20, 'Ram': -1,
          'Instances': 10},
@@ -96,32 +88,14 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
          {'id': 'a-b', 'binary': 'nova-compute', 'host': 'h', 'status': 'enabled', 'state': 'up',
           'forced_down': False, 'zone': 'nova', 'disabled_reason': None},
          [SERVICE]),
-        ('services', host_records.decode_compute_services,
-         {'ID': 'a-b', 'Binary': 'nova-compute', 'Host': 'h', 'Status': 'enabled', 'State': 'up'},
-         [SERVICE]),
         ('registered_limits', host_records.decode_registered_limits,
          {'id': 'b', 'resource_name': 'class:VCPU', 'default_limit': 20, 'region_id': 'r'},
          ['class:VCPU']),
-        ('registered_limits', host_records.decode_registered_limits,
-         {'ID': 'a', 'Service ID': 's', 'Resource Name': 'servers', 'Default Limit': 10},
-         ['servers']),
     ],
 )  # fmt: skip
 def test_records_are_read_in_every_form(key, parse, record, expected):
     for document in ([record], {key: [record], f'{key}_links': []}):
         assert parse(document, 'x.json') == expected
-
-
-@pytest.mark.parametrize('document', [None, 5, 'x', {}, {'servers': 5}, [5], ['x']])
-@pytest.mark.parametrize(
-    'parse',
-    [records.decode_servers, records.decode_projects, host_records.decode_compute_services,
-     host_records.decode_hypervisors,
-     host_records.decode_baremetal_nodes, host_records.decode_bound_ports],
-)  # fmt: skip
-def test_a_document_that_is_no_list_is_refused_with_its_file(parse, document):
-    with pytest.raises(errors.BadFile, match=r'x\.json: not a list of'):
-        parse(document, 'x.json')
 
 
 @pytest.mark.parametrize(
@@ -242,35 +216,21 @@ SHORT = {'id': 'a'}
         (records.decode_flavors, SPECIFIED | {'extra_specs': 'a=b'},
          'flavors[0].extra_specs: expected o'),
         (records.decode_flavors, SPECIFIED | {'vcpus': 'x'}, 'flavors[0].vcpus: expected int'),
-        (records.decode_flavors, SPECIFIED | {'vcpus': HUGE}, 'flavors[0].vcpus'),
         (records.decode_flavors, SPECIFIED | {'ram': 2**31}, 'flavors[0].ram'),
         (records.decode_flavors, SPECIFIED | {'ram': -1}, 'flavors[0].ram: expected int >= 0'),
         (records.decode_flavors, SPECIFIED | {'extra_specs': {'a': [1]}},
          'flavors[0].extra_specs[...]'),
-        # A list of servers.
-        (records.decode_flavors, {'ID': 'ab', 'Name': 'web1', 'Properties': {}, 'Flavor': 'small'},
-         'flavors[0]: object missing required field vcpus'),
-        (records.decode_quotas, SHORT | {'cores': HUGE}, 'quotas[0].cores'),
         (records.decode_quotas, SHORT | {'ram': -2}, 'quotas[0].ram'),
-        (records.decode_projects, SHORT | {'name': ['x']}, 'projects[0].name'),
         (records.decode_servers, SHORT | {'Host': ['h']}, 'servers[0].host'),
         (records.decode_servers, {'id': 'a' * 256}, 'servers[0].uuid'),
-        (records.decode_servers, {'Name': 'x'}, 'servers[0]: object missing required field uuid'),
         # A list of migrations.
         (records.decode_servers, {'Id': 1, 'UUID': 'ab', 'Server UUID': 'c', 'Status': 'x'},
          'servers[0]'),
         (records.decode_flavors, SPECIFIED | {'vcpus': '\ud800'}, 'flavors[0]: not UTF-8 text'),
-        (records.decode_migrations, {'Server UUID': 's', 'Status': ['done']},
-         'migrations[0].status'),
         (records.decode_migrations, {'Server UUID': 'x'},
          'migrations[0]: object missing required field'),
         (records.decode_aggregates, AGGREGATE | {'hosts': [['h']]}, 'aggregates[0].hosts'),
-        (records.decode_aggregates, AGGREGATE | {'metadata': 'x'},
-         'aggregates[0].metadata: expected obj'),
-        (records.decode_aggregates, AGGREGATE | {'uuid': None},
-         'aggregates[0]: object missing required'),
         (server_details, DETAIL | {'OS-EXT-SRV-ATTR:hypervisor_hostname': ['h']}, 'servers[0].'),
-        (server_details, DETAIL | {'image': ['i']}, 'servers[0].'),
         (server_details, DETAIL | {'flavor': SPECIFIED | {'vcpus': HUGE}}, 'servers[0].flavor.'),
     ],
 )  # fmt: skip
@@ -286,7 +246,6 @@ def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
     [
         (records.decode_servers, {'ID': 'A', 'Host': 'h'}, {'ID': 'a'},
          'servers[1]: a appears twice, first as'),
-        (records.decode_servers, DETAIL, {}, 'servers[1]: s1 appears twice'),
         (server_details, DETAIL, {'id': 's1'},
          'servers[1]: s1 appears twice, first as servers[0]'),
         (records.decode_migrations, {'uuid': 'M', 'Server UUID': 's', 'Status': 'done'},
@@ -296,22 +255,6 @@ def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
          'aggregates[1]: a appears twice'),
         (records.decode_flavors, SPECIFIED, {}, 'flavors[1]: a appears twice'),
         (records.decode_flavors, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a appears twice'),
-        (records.decode_flavors_by_id, SPECIFIED | SHORT, {'name': 'b'},
-         'flavors[1]: a appears twice'),
-        (records.decode_projects, SHORT | {'name': 'x'}, {'name': 'y'},
-         'projects[1]: a appears twice'),
-        (records.decode_quotas, SHORT | {'cores': 1}, {'cores': 2}, 'quotas[1]: a appears twice'),
-        (host_records.decode_compute_services, SHORT | {'host': 'h'}, {},
-         'services[1]: a appears twice'),
-        (host_records.decode_hypervisors, SHORT | {'hypervisor_hostname': 'h'}, {},
-         'hypervisors[1]: a appears twice'),
-        (host_records.decode_baremetal_nodes,
-         {'uuid': 'a', 'power_state': None, 'resource_class': None, 'maintenance': False}, {},
-         'nodes[1]: a appears twice'),
-        (host_records.decode_bound_ports, SHORT | {'resource_request': None}, {},
-         'ports[1]: a appears twice'),
-        (host_records.decode_registered_limits, SHORT | {'resource_name': 'x'}, {},
-         'registered_limits[1]: a appears twice'),
     ],
 )  # fmt: skip
 def test_a_record_that_is_there_twice_is_an_error(parse, one, changes, reason):
@@ -355,10 +298,6 @@ def test_extra_specs_that_nova_hides_are_no_missing_option():
          {'servers': [], 'servers_links': [
              {'rel': 'next', 'href': 'http://nova/v2.1/servers/detail?limit=2&marker=b7'}]},
          'marker b7'),
-        (records.decode_migrations,
-         {'migrations': [], 'migrations_links': [
-             {'rel': 'next', 'href': 'http://nova/v2.1/os-migrations?limit=1&marker=m7'}]},
-         'marker m7'),
         (records.decode_projects,
          {'projects': [],
           'links': {'self': 'http://keystone/v3/projects', 'previous': None,
@@ -371,10 +310,6 @@ def test_extra_specs_that_nova_hides_are_no_missing_option():
          'marker h7'),
         (host_records.decode_baremetal_nodes,
          {'nodes': [], 'next': 'http://ironic/v1/nodes?limit=1&marker=n7'}, 'marker n7'),
-        (host_records.decode_bound_ports,
-         {'ports': [], 'ports_links': [
-             {'rel': 'next', 'href': 'http://neutron/v2.0/ports?limit=1&marker=p7'}]},
-         'marker p7'),
     ],
 )  # fmt: skip
 def test_one_page_of_a_list_is_refused_with_its_marker(parse, page, marker):
@@ -412,6 +347,9 @@ def test_a_record_with_two_values_of_a_field_is_refused():
         records.decode_servers([{'id': 'a', 'uuid': 'b'}], 'x.json')
 
 
-def test_plain_text_is_no_list():
+@pytest.mark.parametrize('document', [None, 5, {}, {'servers': 5}, [5], ['x']])
+def test_a_document_that_is_no_list_is_refused_with_its_file(document):
+    with pytest.raises(errors.BadFile, match=r'^x: not a list of servers'):
+        records.decode_servers(document, 'x')
     with pytest.raises(errors.BadFile, match=r'^x: not a list of servers, but plain text\. '):
         records.decode_servers('web1 ACTIVE web2 ACTIVE', 'x')

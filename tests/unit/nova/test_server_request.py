@@ -128,16 +128,6 @@ def test_parts_without_their_source_are_named():
     )
 
 
-def test_properties_that_other_filters_decide_are_named():
-    keys = ['aggregate_instance_extra_specs:ssd', 'capabilities:cpu_info:arch']
-    result = predicted(flavor(**dict.fromkeys(keys, 'x')))
-    assert result.first == predicted(flavor()).first
-    assert result.filters == (
-        f'ComputeCapabilitiesFilter: {keys[1]}',
-        f'AggregateInstanceExtraSpecsFilter: {keys[0]}',
-    )
-
-
 def test_nova_34_asks_for_its_owner_trait_on_the_root():
     assert predicted(flavor(), is_owned=True).first.root_required == ('OWNER_NOVA',)
 

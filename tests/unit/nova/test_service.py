@@ -164,11 +164,6 @@ def test_quotas_are_asked_for_project_by_project():
         service.read_quotas(Client(Session({'quota_set': quota}, 403)), ['a', 'b'])
 
 
-def test_another_service_is_no_identity_service():
-    with pytest.raises(service.ServiceError, match='Keystone cannot be asked: another service'):
-        service.projects(Client(Session({'servers': []})))
-
-
 @pytest.mark.parametrize(
     ('answer', 'reason'),
     [
