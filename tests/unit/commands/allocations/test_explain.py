@@ -17,12 +17,39 @@ PRINT = 'allocation candidate explain --print-request --flavor m '
 SERVER = '11111111-1111-1111-1111-111111111111'
 DEFAULT = 'root_required=OWNER_NOVA%2C%21COMPUTE_STATUS_DISABLED'
 AMOUNTS = 'resources=MEMORY_MB%3A64%2CVCPU%3A2'
+HOST = provider('h', VCPU=8, MEMORY_MB=256)
+#: The attributes of a server that name its host.
+HOST_KEYS = ('host', 'hypervisor_hostname')
+DEDICATED = {'hw:cpu_policy': 'dedicated'}
 OWNER = 'OWNER_NOVA, taken as required (versions of nova-compute not given)'
 
 
 def flavors(folder, **specs):
     flavor = {'id': '1', 'name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'extra_specs': specs}
     return f'--flavors {save(folder, "flavors.json", {"flavors": [flavor]})} '
+
+
+def make_server(**fields):
+    """A server of the API, with its flavor."""
+    flavor = {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0, 'swap': 0}
+    return {
+        'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h',
+        'OS-EXT-STS:task_state': None, 'OS-EXT-STS:vm_state': 'active', 'image': {'id': 'i'},
+        'flavor': flavor | {'extra_specs': {}}, **fields,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def explain(placement, tmp_path):
+    """Explain a flavor with extra specs on saved providers."""
+
+    def run(options='', states=(HOST,), specs=()):
+        snapshot = save(tmp_path, 'cloud.json', cloud(states))
+        source = flavors(tmp_path, **dict(specs))
+        command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot}'
+        return placement(f'{command} {options}')
+
+    return run
 
 
 def printed(placement, options):
@@ -50,7 +77,7 @@ def test_explain_finds_a_flavor_by_its_id(placement, tmp_path):
 
 
 def test_explain_asks_both_requests_for_dedicated_cpus(placement, tmp_path):
-    request = printed(placement, flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'}))
+    request = printed(placement, flavors(tmp_path, **DEDICATED))
     assert 'PCPU%3A2' in request['path']
     assert request['second'] == request['path'].replace(
         'MEMORY_MB%3A64%2CPCPU', 'MEMORY_MB%3A64%2CVCPU'
@@ -114,14 +141,9 @@ def test_explain_takes_every_list_from_files(placement, tmp_path):
 
 
 def test_explain_takes_the_request_of_a_server(placement, tmp_path, monkeypatch):
-    server = {
-        'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'pinned_availability_zone': 'az1',
-        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h', 'OS-EXT-STS:task_state': None,
-        'OS-EXT-STS:vm_state': 'active', 'scheduler_hints': {'group': ['x']},
-        'image': {'id': 'i', 'properties': {'hw_sound_model': 'virtio'}},
-        'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
-                   'swap': 0, 'extra_specs': {}},
-    }  # fmt: skip
+    image = {'id': 'i', 'properties': {'hw_sound_model': 'virtio'}}
+    facts = {'pinned_availability_zone': 'az1', 'scheduler_hints': {'group': ['x']}}
+    server = make_server(**facts, image=image)
     servers = {SERVER: [server]}
 
     def ask(client, uuid, *, is_whole=False):
@@ -152,14 +174,8 @@ def test_explain_takes_the_request_of_a_server(placement, tmp_path, monkeypatch)
 
 
 def test_explain_names_lists_that_no_service_provides(placement, monkeypatch):
-    server = {
-        'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'pinned_availability_zone': 'az1',
-        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h', 'OS-EXT-STS:task_state': None,
-        'OS-EXT-STS:vm_state': 'active', 'image': '',
-        'os-extended-volumes:volumes_attached': [{'id': 'v'}],
-        'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
-                   'swap': 0, 'extra_specs': {}},
-    }  # fmt: skip
+    volumes = {'os-extended-volumes:volumes_attached': [{'id': 'v'}]}
+    server = make_server(pinned_availability_zone='az1', image='', **volumes)
     monkeypatch.setattr(services, 'read_server', lambda *_, is_whole: [server])
     command = f'allocation candidate explain --print-request --server {SERVER} -f json'
     no_catalog = 'there is no service catalog (auth type none or placement_direct)'
@@ -211,38 +227,27 @@ FALLBACK = (
 )
 
 
-def test_explain_counts_hosts_without_pcpu_separately(placement, tmp_path):
-    states = [
-        provider('full', PCPU=1, VCPU=8, MEMORY_MB=256),
-        provider('h', VCPU=8, MEMORY_MB=256),
-    ]
-    snapshot = save(tmp_path, 'cloud.json', cloud(states))
-    source = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
-    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot}'
-    result = placement(command)
+def test_explain_counts_hosts_without_pcpu_separately(explain):
+    states = [provider('full', PCPU=1, VCPU=8, MEMORY_MB=256), HOST]
+    result = explain('', states, DEDICATED)
     lines = result.stdout.splitlines()
     assert (result.status, lines[:2]) == (4, ['The request cannot be met.', FALLBACK])
-    data = json.loads(placement(f'{command} -f json').stdout)
+    data = json.loads(explain('-f json', states, DEDICATED).stdout)
     assert (data['can_be_met'], data['fallback']['trees_with_candidates']) == (False, 1)
-    save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=1, MEMORY_MB=256)]))
-    result = placement(command)
+    result = explain('', [provider('h', VCPU=1, MEMORY_MB=256)], DEDICATED)
     assert 'Nova asks again with VCPU in place of PCPU: that cannot be met either.' in result.stdout
-    save(tmp_path, 'cloud.json', cloud([provider('h', PCPU=8, VCPU=8, MEMORY_MB=256)]))
-    result = placement(command)
+    result = explain('', [provider('h', PCPU=8, VCPU=8, MEMORY_MB=256)], DEDICATED)
     assert (result.status, 'Nova asks again' in result.stdout) == (0, False)
 
 
-def test_explain_counts_no_host_without_pcpu_if_nova_conf_disables_it(placement, tmp_path):
-    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
-    source = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
-    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot}'
+def test_explain_counts_no_host_without_pcpu_if_nova_conf_disables_it(explain, tmp_path):
     (tmp_path / 'nova.conf').write_text('[workarounds]\ndisable_fallback_pcpu_query = yes\n')
-    result = placement(f'{command} --nova-conf {tmp_path}/nova.conf')
+    result = explain(f'--nova-conf {tmp_path}/nova.conf', specs=DEDICATED)
     assert (result.status, result.stderr) == (
         4,
         'No resource provider has inventory of PCPU\nthere are no candidates (exit 4)\n',
     )
-    data = json.loads(placement(f'{command} -f json').stdout)
+    data = json.loads(explain('-f json', specs=DEDICATED).stdout)
     assert (data['unknown'], data['filters']) == ([], ['NUMATopologyFilter: hw:cpu_policy'])
 
 
@@ -258,18 +263,17 @@ def test_explain_counts_no_host_without_pcpu_if_nova_conf_disables_it(placement,
     ],
 )  # fmt: skip
 def test_explain_names_what_filters_of_the_scheduler_decide(
-    placement, tmp_path, options, specs, image, filters
+    explain, tmp_path, options, specs, image, filters
 ):
-    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, PCPU=8, MEMORY_MB=256)]))
-    source = flavors(tmp_path, **specs)
-    source += f'--image {save(tmp_path, "image.json", {"disk_format": "raw", **image})}'
-    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot} {options}'
-    result = placement(command)
+    states = [provider('h', VCPU=8, PCPU=8, MEMORY_MB=256)]
+    options += f' --image {save(tmp_path, "image.json", {"disk_format": "raw", **image})}'
+    result = explain(options, states, specs)
     first, second = result.stdout.splitlines()[:2]
     assert (result.status, first) == (0, 'Placement can meet it: candidates on 1 tree.')
     sentence = 'Placement does not decide, but a filter of the scheduler: '
     assert second == (sentence + filters[0] if filters else '')
-    assert json.loads(placement(f'{command} -f json').stdout)['filters'] == filters
+    data = json.loads(explain(f'{options} -f json', states, specs).stdout)
+    assert data['filters'] == filters
 
 
 @pytest.mark.parametrize(
@@ -283,51 +287,37 @@ def test_explain_names_what_filters_of_the_scheduler_decide(
     ],
 )  # fmt: skip
 def test_explain_names_the_hosts_that_a_server_group_leaves(
-    placement, tmp_path, policy, rules, sentence, limit
+    explain, tmp_path, policy, rules, sentence, limit
 ):
+    settled = {'status': 'ACTIVE', 'OS-EXT-STS:task_state': None}
     servers = [
-        {
-            'id': name,
-            'OS-EXT-SRV-ATTR:host': host,
-            'status': 'ACTIVE',
-            'OS-EXT-STS:task_state': None,
-        }
+        {'id': name, 'OS-EXT-SRV-ATTR:host': host, **settled}
         for name, host in {'a': 'h1', 'b': 'h1', 'c': 'h2', 'other': 'h3', 'gone': None}.items()
     ]
     group = {'id': 'g', 'name': 'web', 'policy': policy, 'rules': rules}
     group['members'] = ['a', 'b', 'c', 'gone']
     lists = save(tmp_path, 'servers.json', {'servers': servers, 'server_groups': [group]})
-    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h1', VCPU=8, MEMORY_MB=256)]))
-    command = (
-        f'allocation candidate explain --flavor m {flavors(tmp_path)} --snapshot {snapshot} '
-        f'--servers {lists} --hint group=g'
-    )
-
-    printed = placement(command).stdout
-    data = json.loads(placement(f'{command} -f json').stdout)
-
+    options = f'--servers {lists} --hint group=g'
+    printed = explain(options).stdout
+    data = json.loads(explain(f'{options} -f json').stdout)
     line = f'Server group web ({policy}): {sentence}'
     assert [line for line in printed.splitlines() if 'Server group ' in line] == [line] * bool(
         sentence
     )
     expected = limit and {'group': 'web', 'policy': policy, **limit}
     assert data.get('server_group') == expected
-    unknown = placement(command.replace('group=g', 'group=x'))
+    unknown = explain(options.replace('group=g', 'group=x'))
     assert (unknown.status, unknown.stderr) == (1, f'{lists} has no server group x\n')
 
 
 def test_explain_asks_nova_for_the_other_members_of_a_server_group(placement, monkeypatch):
     other = SERVER.replace('1', '2')
     records = {
-        uuid: {
-            'id': uuid, 'tenant_id': 'p', 'user_id': 'u', 'OS-EXT-SRV-ATTR:host': host,
-            'OS-EXT-SRV-ATTR:hypervisor_hostname': host, 'OS-EXT-STS:task_state': None,
-            'OS-EXT-STS:vm_state': 'active', 'image': {'id': 'i'}, 'server_groups': ['g'],
-            'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
-                       'swap': 0, 'extra_specs': {}},
-        }
+        uuid: make_server(
+            id=uuid, server_groups=['g'], **{f'OS-EXT-SRV-ATTR:{key}': host for key in HOST_KEYS}
+        )
         for uuid, host in {SERVER: 'h1', other: 'h2'}.items()
-    }  # fmt: skip
+    }
     group = {'id': 'g', 'name': 'web', 'policy': 'anti-affinity', 'members': [*records]}
     answers = {
         'read_server': lambda client, uuid, **_: [records[uuid]],
@@ -359,19 +349,15 @@ def racks(folder, *metadata):
     return save(folder, 'aggregates.json', aggregates)
 
 
-def test_explain_prints_the_name_of_a_zone(placement, tmp_path):
+def test_explain_prints_the_name_of_a_zone(explain, tmp_path):
     states = [provider('h', VCPU=8, MEMORY_MB=256, aggregates=RACKS[:1])]
-    snapshot = save(tmp_path, 'cloud.json', cloud(states))
     west = {'availability_zone': 'west'}
-    options = f'--zone west --aggregates {racks(tmp_path, west, west)}'
-    source = flavors(tmp_path)
-    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot} {options}'
-    result = placement(command)
+    result = explain(f'--zone west --aggregates {racks(tmp_path, west, west)}', states)
     assert '  1  zone west\n' in result.stdout
     assert 'member of' not in result.stdout
 
 
-def test_explain_prints_the_names_of_the_aggregates_of_a_project(placement, tmp_path):
+def test_explain_prints_the_names_of_the_aggregates_of_a_project(explain, tmp_path):
     (tmp_path / 'nova.conf').write_text(
         '[scheduler]\nlimit_tenants_to_placement_aggregate = true\n'
     )
@@ -379,10 +365,7 @@ def test_explain_prints_the_names_of_the_aggregates_of_a_project(placement, tmp_
     options = f'--project p --nova-conf {tmp_path}/nova.conf '
     options += f'--aggregates {racks(tmp_path, west, {"filter_tenant_id2": "p"})}'
     states = [provider('h', VCPU=8, MEMORY_MB=256, aggregates=RACKS)]
-    snapshot = save(tmp_path, 'cloud.json', cloud(states))
-    source = flavors(tmp_path)
-    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot} {options}'
-    assert '  1  member of rack0 or rack1\n' in placement(command).stdout
+    assert '  1  member of rack0 or rack1\n' in explain(options, states).stdout
 
 
 @pytest.mark.parametrize(
@@ -391,7 +374,7 @@ def test_explain_prints_the_names_of_the_aggregates_of_a_project(placement, tmp_
 @pytest.mark.parametrize('others', ['west', 'east'])
 def test_a_zone_without_a_provider_has_its_name(placement, tmp_path, command, others):
     metadata = [{'availability_zone': zone} for zone in ('west', others)]
-    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
+    snapshot = save(tmp_path, 'cloud.json', cloud([HOST]))
     options = f'--zone west --aggregates {racks(tmp_path, *metadata)}'
     result = placement(f'{command} {flavors(tmp_path)} --snapshot {snapshot} {options}')
     assert 'No resource provider is in the zone west\n' in result.stderr

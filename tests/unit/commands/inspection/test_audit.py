@@ -62,29 +62,26 @@ def test_audit_names_left_out_checks_with_v(audit):
 
 
 #: A server of the API, with its flavor and its image.
-IMAGED = {
-    'id': 's', 'name': 'web', 'status': 'ACTIVE', 'tenant_id': 'p', 'user_id': 'u',
-    'OS-EXT-SRV-ATTR:host': 'host1', 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1',
-    'OS-EXT-STS:task_state': None, 'OS-EXT-STS:vm_state': 'active',
-    'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 0, 'disk': 0, 'extra_specs': {}},
-    'image': {'id': 'i'},
+DETAILED = {
+    'id': 'new', 'tenant_id': 'p', 'user_id': 'u', 'image': {'id': 'i'},
+    'updated': '2026-11-02T09:00:00Z',
+    'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 0, 'disk': 0, 'extra_specs': {}},
+    'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1', 'OS-EXT-STS:task_state': None,
+    'OS-EXT-STS:vm_state': 'active',
 }  # fmt: skip
 GOLD = {'id': 'i', 'disk_format': 'raw', 'trait:CUSTOM_GOLD': 'required'}
 
 
 def test_audit_compares_servers_with_the_images_of_a_file(audit):
-    live = cloud([provider('host1', VCPU=8)], [consumer('s', host1={'VCPU': 2})])
-
-    result = audit('--id trait-mismatch -f json', live, servers=[IMAGED], images=[GOLD])
-
+    live = cloud([provider('host1', VCPU=8)], [consumer('new', host1={'VCPU': 1})])
+    result = audit('--id trait-mismatch -f json', live, servers=[DETAILED], images=[GOLD])
     assert [row['evidence'] for row in rows(result)] == [
         {'flavor': 'm', 'host': 'host1', 'lacks': ['CUSTOM_GOLD']}
     ]
 
 
 def test_images_that_cannot_be_used_are_named_with_the_exit_status(audit):
-    result = audit('--images glance --id trait-mismatch', small(), servers=[IMAGED])
-
+    result = audit('--images glance --id trait-mismatch', servers=[DETAILED | {'id': 's'}])
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith('Glance cannot be asked: there is no service catalog')
     assert 'Give the list as a file: --images FILE' in result.stderr
@@ -141,8 +138,6 @@ def test_audit_can_be_limited_to_a_check_and_a_subject(audit):
     ]
     for options, printed in expected:
         assert audit(f'-f value -c id -c subject {options}', live).stdout == printed, options
-    nothing = audit('--id on-several-trees --subject b', live)
-    assert (nothing.status, nothing.stderr[:23]) == (0, 'Nothing found: 1 check ')
 
 
 @pytest.mark.parametrize(
@@ -172,20 +167,13 @@ def test_an_audit_without_findings_says_what_it_checked(audit):
     assert f'{made} checks of 1 tree with 1 provider and 1 consumer' in one.stderr
 
 
-@pytest.mark.parametrize('option', ['--ignore', '--id', '--explain'])
-def test_an_unknown_check_is_an_error_with_a_suggestion(audit, option):
-    result = audit(f'{option} what')
-    assert result.status == 2
-    for check in CHECKS:
-        assert check.id in result.stderr
-
-
 NO_CATALOG = 'there is no service catalog (auth type none or placement_direct)'
 PAGE = (
     'only one page of the list of servers: the next page begins after marker s7. Join all pages to '
     'one list'
 )
 NEXT = [{'rel': 'next', 'href': 'http://nova/servers/detail?marker=s7'}]
+UNKNOWN = f"There is no check 'what'. Choose from {', '.join(check.id for check in CHECKS)}"
 HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
 
 
@@ -193,13 +181,13 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
     ('options', 'status', 'message'),
     [
         ('--id orphans', 2, 'There is no check \'orphans\'. Did you mean "orphan"?'),
+        ('--id what', 2, UNKNOWN),
+        ('--ignore what', 2, UNKNOWN),
+        ('--explain what', 2, UNKNOWN),
         ('--tree what', 1, "No resource provider has the name or UUID 'what'"),
         ('--servers {page}', 1, f'{{page}}: {PAGE}'),
         ('--flavors {missing}', 1, '{missing}: No such file or directory'),
         ('--limits keystone', 1, f'Keystone cannot be asked: {NO_CATALOG}'),
-        ('--nodes ironic', 1, f'Ironic cannot be asked: {NO_CATALOG}'),
-        ('--ports neutron', 1, f'Neutron cannot be asked: {NO_CATALOG}'),
-        ('--servers nova', 1, f'Nova cannot be asked: {NO_CATALOG}'),
         (
             '--hypervisors {later} --id inventory-drift',
             1,
@@ -282,23 +270,20 @@ def test_findings_are_paragraphs_on_a_terminal(audit, tmp_path, monkeypatch):
     )
     file = tmp_path / 'cloud.json'
     again = f'placement resource provider audit --snapshot {file} --id reserved-above-total'
-    summary = {
-        check.id: textwrap.fill(
-            f'  {find_check_texts(check.id)["summary"]}'.replace('``', ''),
-            80,
-            subsequent_indent='    ',
-        )
-        for check in CHECKS
+    texts = {
+        id: f'  {find_check_texts(id)["summary"]}'.replace('``', '')
+        for id in ('over-capacity', 'reserved-above-total')
     }
+    lines = {id: textwrap.fill(text, 80, subsequent_indent='    ') for id, text in texts.items()}
     expected = (
         'error over-capacity host\n'
-        f'{summary["over-capacity"]}\n'
+        f'{lines["over-capacity"]}\n'
         '  uses 3 VGPU of a capacity of 2\n'
         '  No automatic fix: VGPU cannot be shared, so no ratio helps: see who holds it\n'
         '    (placement resource provider allocation list host), and move servers away\n'
         '\n'
         'error reserved-above-total host\n'
-        f'{summary["reserved-above-total"]}\n'
+        f'{lines["reserved-above-total"]}\n'
         '  has 9 VCPU reserved of a total of 8\n'
         f'  Run: {again} --subject host --fix --yes\n'
         '\n'
@@ -313,13 +298,6 @@ def test_findings_are_paragraphs_on_a_terminal(audit, tmp_path, monkeypatch):
     assert audit('-c id', live).stdout == 'over-capacity\n\nreserved-above-total\n'
 
 
-DETAILED = {
-    'id': 'new', 'tenant_id': 'p', 'user_id': 'u', 'image': {'id': 'i'},
-    'updated': '2026-11-02T09:00:00Z',
-    'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 0, 'disk': 0, 'extra_specs': {}},
-    'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1', 'OS-EXT-STS:task_state': None,
-    'OS-EXT-STS:vm_state': 'active',
-}  # fmt: skip
 WITHOUT = '--tree host1 --ignore orphan --ignore doubled --ignore on-several-trees -f json'
 
 
@@ -348,7 +326,6 @@ def test_the_command_of_a_finding_has_all_options_of_heal(audit, tmp_path, monke
         ('2026-11-02T09:00:00+00:00', '2026-11-02T08:49:00', 1),
         # A time that is none leaves nobody out.
         ('2026-11-02T09:00:00+00:00', 'yesterday', 1),
-        ('2026-11-02T09:00:00+00:00', '', 1),
     ],
 )
 def test_audit_skips_servers_that_may_be_new(audit, captured_at, changed_at, count):
@@ -372,16 +349,10 @@ def test_audit_counts_the_servers_that_it_skips(audit):
     )
 
 
-ODD = [
-    '-x',
-    '--all',
-    'a\nplacement resource provider purge b --yes\n',
-    '\x1b[2J',
-    '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',
-]
+ODD = ['-x', '--all', 'a\nplacement resource provider purge b --yes\n', '\x1b[2J']
 
 
-@pytest.mark.parametrize('name', ODD)
+@pytest.mark.parametrize('name', [*ODD, '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'])
 def test_a_name_with_special_characters_is_quoted_in_a_command(audit, name):
     """The commands may be typed, or run by placement batch, line by line."""
     host = provider('host', traits=['OWNER_NOVA'])
@@ -396,7 +367,7 @@ def test_a_name_with_special_characters_is_quoted_in_a_command(audit, name):
         'placement resource provider inventory set u --amend --resource VCPU:allocation_ratio=1.125'
     )
     again = by_id['reserved-above-total']
-    assert again['command'] == ('' if name in ODD[:4] else again['command'])
+    assert again['command'] == ('' if name in ODD else again['command'])
     assert bool(again['command']) != bool(again['reason'])
     for row in by_id.values():
         assert row['command'].isprintable()
