@@ -22,8 +22,6 @@ from placementclient.model.providers import Provider, normalize_uuid
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import columns
 
-_PLANNING = (option.DRY_RUN, change_command.PLAN, option.OVERWRITE)
-
 
 class MoveAllocation(ChangeCommand):
     """Move the allocations of a consumer from one resource provider to another, in one request.
@@ -60,7 +58,7 @@ class MoveAllocation(ChangeCommand):
             dest='resource_class',
             help='Only this class; default: all classes',
         ),
-        *_PLANNING,
+        *change_command.PLANNING,
     )
     has_change_table = change_command.is_plan_only
 
@@ -181,7 +179,7 @@ class ResizeAllocation(ChangeCommand):
             help='Name or UUID of the provider; required where several have the class',
         ),
         option.CONSUMER_GENERATION,
-        *_PLANNING,
+        *change_command.PLANNING,
     )
     has_change_table = change_command.is_plan_only
 

@@ -20,7 +20,7 @@ from placementclient.basis.wording import counted
 from placementclient.cli.help_formatter import get_line_width
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import ChangeRow, TreeResult
@@ -38,7 +38,18 @@ NOTHING = 'Nothing to change: the plan has no trees'
 _MOST_ROWS = 40
 #: The columns of a change, planned or made.
 COLUMNS = ('object', 'change', 'before', 'after', 'state', 'reason')
-OPTIONS = option.group_options('changes', option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
+DRY_RUN, PLAN, OVERWRITE, _ = OPTIONS = option.group_options(
+    'changes',
+    Flag('--dry-run', help='Print the changes and make none'),
+    Option(
+        '--plan <file>',
+        help='Write the changes to this plan file, for "resource provider reshape", and make none',
+    ),
+    option.OVERWRITE,
+    option.YES,
+)
+#: The options of a change that is not asked about.
+PLANNING = (DRY_RUN, PLAN, OVERWRITE)
 
 
 class ChangeCommand(base.Lister):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypedDict, Unpack
@@ -117,10 +118,11 @@ class Option:
 
 
 def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
-    """Put options under a heading of the help; return them."""
-    for option in options:
+    """Return options that the help shows under a heading; other commands may show them without."""
+    grouped = tuple(map(copy.copy, options))
+    for option in grouped:
         option.heading = heading
-    return options
+    return grouped
 
 
 def list_ignored_options(
@@ -193,7 +195,6 @@ OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
 OUTPUT = Option(
     '-o', '--output <file>', default='-', help='File to write; default: stdout', is_output=True
 )
-DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')
 PRESENCE = (
     Flag('--long', help='Also print how many providers and hosts have it, and the only host'),

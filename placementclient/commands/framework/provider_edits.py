@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (*selection_options.OPTIONS, *change_command.OPTIONS)
 #: The options that only many providers can have.
-ONLY_MANY = (option.DRY_RUN, change_command.PLAN)
+ONLY_MANY = (change_command.DRY_RUN, change_command.PLAN)
 #: The first argument; with selectors it may be the first of the names.
 PROVIDER = Option(
     'provider',

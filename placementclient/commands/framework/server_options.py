@@ -36,26 +36,31 @@ FLAVORS = Option(
     help='Show how many servers of each flavor still fit: the answer of GET /flavors/detail or of '
     'openstack flavor list --all --long -f json, or nova: ask Nova',
 )
-NOVA_CONF = Option(
-    '--nova-conf <file>...',
-    help="Take Nova's options from this nova.conf, such as [pci] alias; the last value counts",
+NOVA_CONF, AGGREGATES, PROFILES = CLOUD_OPTIONS = group_options(
+    LISTS_HEADING,
+    Option(
+        '--nova-conf <file>...',
+        help="Take Nova's options from this nova.conf, such as [pci] alias; the last value counts",
+    ),
+    Option(
+        '--aggregates <file>|nova',
+        help='The answer of GET /os-aggregates, for zones and projects, or nova: ask Nova',
+    ),
+    Option(
+        '--device-profiles <file>|cyborg',
+        help='The answer of GET /v2/device_profiles, or cyborg: ask Cyborg',
+    ),
 )
-PROFILES = Option(
-    '--device-profiles <file>|cyborg',
-    help='The answer of GET /v2/device_profiles, or cyborg: ask Cyborg',
+[IMAGES] = group_options(
+    LISTS_HEADING,
+    Option(
+        '--images <file>|glance',
+        help='The properties of images: the answer of GET /v2/images, perhaps with the volumes of '
+        'GET /v3/volumes/detail beside them, or glance: ask Glance, and Cinder for root volumes',
+    ),
 )
-AGGREGATES = Option(
-    '--aggregates <file>|nova',
-    help='The answer of GET /os-aggregates, for zones and projects, or nova: ask Nova',
-)
-IMAGES = Option(
-    '--images <file>|glance',
-    help='The properties of images: the answer of GET /v2/images, perhaps with the volumes of GET '
-    '/v3/volumes/detail beside them, or glance: ask Glance, and Cinder for root volumes',
-)
-CLOUD_OPTIONS = group_options(LISTS_HEADING, NOVA_CONF, AGGREGATES, PROFILES)
 SERVER_OPTIONS = (
-    *group_options(LISTS_HEADING, IMAGES),
+    IMAGES,
     *group_options(
         'server',
         Option(

@@ -6,7 +6,7 @@ import pytest
 from placementclient.basis.errors import ExitStatus
 from placementclient.cli.entry_points import load_command
 from placementclient.client import endpoints
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import base, change_command
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import every_command, parser_of
@@ -28,7 +28,8 @@ def test_the_help_names_all_exit_statuses(point):
 @every_command
 def test_a_command_that_writes_declares_its_columns(point):
     command = load_command(point)
-    is_write = option.YES in command.options or not (command.endpoint or endpoints.SHOW_API).is_read
+    is_confirmed = any('--yes' in choice.flags for choice in command.options)
+    is_write = is_confirmed or not (command.endpoint or endpoints.SHOW_API).is_read
     if is_write and issubclass(command, base.Lister | base.ShowOne):
         assert command.column_names
 
@@ -88,7 +89,7 @@ def test_two_hyphens_are_no_value(placement, tmp_path, option):
 def test_a_dry_run_tells_scripts_whether_it_is_needed(point):
     """But that of "inventory set" for one provider, which osc-placement has."""
     command = load_command(point)
-    has_dry_run = any(choice is option.DRY_RUN for choice in command.options)
+    has_dry_run = change_command.DRY_RUN in command.options
     assert has_dry_run == any('a dry run' in text for _, text in command.statuses)
     assert has_dry_run or not any('--dry-run' in choice.flags for choice in command.options)
 

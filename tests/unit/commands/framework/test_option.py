@@ -28,6 +28,12 @@ def test_the_help_of_an_option_names_its_versions(settings, help):
     assert Option('--x', help='X', **settings).help == help
 
 
+def test_a_command_shows_a_shared_option_under_its_own_heading():
+    shared = Option('--x', help='X')
+    [grouped] = option.group_options('changes', shared)
+    assert (shared.heading, grouped.heading) == (None, 'changes')
+
+
 @pytest.mark.parametrize(
     ('settings', 'value', 'is_set'),
     [
