@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from osc_lib.command import command
 
@@ -50,25 +50,35 @@ _CELL_CONVERTERS = {
 }
 
 
+class ObjectFunctions(NamedTuple):
+    """The functions of the API for an object that a command creates or deletes.
+
+    :param write: creates or deletes the object with a name, or of the provider with a UUID
+    :param read: reads the same object, which shows whether the write was carried out
+    :param deletes: whether the write deletes the object
+    """
+
+    write: Callable[[Client, str], object]
+    read: Callable[[Client, str], Read[Any]]
+    deletes: bool = False
+
+
 class CreateOrDeleteCommand(PlacementCommand):
     """A command that creates or deletes the object of an argument, and prints nothing.
 
     The argument is ``<provider>``, or else ``<name>``.
     """
 
-    #: The functions of the API that create or delete the object, and that read it.
-    functions: tuple[Callable[[Client, str], object], Callable[[Client, str], Read[Any]]]
-    #: Whether the first function deletes the object.
-    deletes = False
+    functions: ClassVar[ObjectFunctions]
 
     def execute(self) -> None:
-        write, show = self.functions
+        write, read, deletes = self.functions
         subject = self.provider_uuid if 'provider' in self.args else self.args.name
-        attempts.confirm_write(
-            self.client,
-            lambda: write(self.client, subject),
-            lambda: self.deletes is attempts.is_gone_or_empty(lambda: show(self.client, subject)),
-        )
+
+        def is_done() -> bool:
+            return deletes is attempts.is_gone_or_empty(lambda: read(self.client, subject))
+
+        attempts.confirm_write(self.client, lambda: write(self.client, subject), is_done)
 
 
 class Lister(PlacementCommand, command.Lister):

@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from placementclient.model.plans import Change, Plan
     from placementclient.producers.producer import Producer
 
-PLAN = Option(
-    '--plan <file>',
-    help='Write the changes to this plan file, for "resource provider reshape", and make none',
-    is_output=True,
-)
 PLAN_FILE = Option('plan', help='The file of the plan')
 NOTHING = 'Nothing to change: the plan has no trees'
 #: The number of rows that are shown before the question.
@@ -44,6 +39,7 @@ DRY_RUN, PLAN, OVERWRITE, _ = OPTIONS = option.group_options(
     Option(
         '--plan <file>',
         help='Write the changes to this plan file, for "resource provider reshape", and make none',
+        is_output=True,
     ),
     option.OVERWRITE,
     option.YES,

@@ -80,7 +80,7 @@ def edit_selected_providers(command: ChangeCommand, name: str, edit: Edit) -> Ou
 class TraitsOrAggregates:
     """The traits or the aggregates of resource providers, for commands that add or remove some.
 
-    :param kind: ``traits`` or ``aggregates``
+    :param name: ``traits`` or ``aggregates``
     :param option: the argument with traits or aggregates
     :param read: reads those of a resource provider
     :param write: replaces those of a resource provider
@@ -88,7 +88,7 @@ class TraitsOrAggregates:
     :param normalize: returns traits or UUIDs of aggregates for the words of the operator
     """
 
-    kind: str
+    name: str
     option: Option
     read: Callable[..., Read[list[str]]]
     write: Callable[..., Read[list[str]]]
@@ -102,39 +102,37 @@ class TraitsOrAggregates:
 
 
 def edit_traits_or_aggregates(
-    command: ChangeCommand, names: TraitsOrAggregates, *, removes: bool
+    command: ChangeCommand, facet: TraitsOrAggregates, *, removes: bool
 ) -> Output:
     """Add traits or aggregates to one resource provider or to many, or remove them."""
     args, is_many = command.args, is_bulk_edit(command)
-    words = getattr(args, names.option.dest) or []
+    words = getattr(args, facet.option.dest) or []
     if is_many and args.provider is not None:
-        # With selectors, the first argument is a name too.
+        # With selectors, the argument <provider> is the first trait or aggregate.
         words = [args.provider, *words]
-    needed = {PROVIDER: is_many or args.provider, names.option: words}
+    needed = {PROVIDER: is_many or args.provider, facet.option: words}
     if lacking := [option.settings['metavar'] for option in needed if not needed[option]]:
         command.refuse(f'the following arguments are required: {", ".join(lacking)}')
     refuse_options_of_other_edits(command)
-    requested = names.normalize(command.client, words)
+    requested = facet.normalize(command.client, words)
     if not is_many:
-        return _edit_provider(command, names, requested, removes=removes)
+        return _edit_provider(command, facet, requested, removes=removes)
     from placementclient.producers.edited import FacetEdit
 
-    verb = 'remove' if removes else 'add'
-    sets = frozenset(() if removes else requested), frozenset(requested if removes else ())
-    return edit_selected_providers(
-        command, f'resource provider {names.option.dest} {verb}', FacetEdit(names.kind, *sets)
-    )
+    name = f'resource provider {facet.option.dest} {"remove" if removes else "add"}'
+    changed = {'removed' if removes else 'added': frozenset(requested)}
+    return edit_selected_providers(command, name, FacetEdit(facet.name, **changed))
 
 
 def _edit_provider(
-    command: ChangeCommand, names: TraitsOrAggregates, requested: list[str], *, removes: bool
+    command: ChangeCommand, facet: TraitsOrAggregates, requested: list[str], *, removes: bool
 ) -> Output:
     """Edit the traits or aggregates of the argument ``<provider>``; return them as they are then.
 
     :param requested: the traits or aggregates to add or to remove
     """
     client, uuid = command.client, command.provider_uuid
-    command.empty_message = f'The resource provider has no {names.kind}'
+    command.empty_message = f'The resource provider has no {facet.name}'
     is_first = True
 
     def change(live: list[str]) -> list[str]:
@@ -145,15 +143,15 @@ def _edit_provider(
         # After a conflict, its first request may have removed the names already.
         for name in lacking if is_first else []:
             near = '' if is_uuid(name) else suggestion(name, live)
-            command.log.warning(f'The resource provider has no {names.option.dest} {name}{near}')
+            command.log.warning(f'The resource provider has no {facet.option.dest} {name}{near}')
         is_first = False
         return [name for name in live if name not in requested]
 
     live = edit_object(
         client,
-        lambda: names.read(client, uuid),
+        lambda: facet.read(client, uuid),
         change,
-        lambda changed, generation: names.write(client, uuid, changed, generation),
+        lambda changed, generation: facet.write(client, uuid, changed, generation),
         command.args.generation,
     )
-    return names.column.rows(sorted(live.value))
+    return facet.column.rows(sorted(live.value))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,14 @@ from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud
+    from placementclient.insight.drain.host_failure import HostFailures
     from placementclient.insight.drain.nova_facts import Knowledge
     from placementclient.insight.drain.plan import DrainVerdict
     from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.images import Images
+    from placementclient.producers.assuming import AssumedCloud
     from placementclient.render.drains import DrainAnswer
 
 #: How the command ends, by the answer.
@@ -167,9 +169,6 @@ class PlanDrain(base.Lister):
         *cloud_options.OPTIONS,
     )
 
-    #: On hosts of which nothing is known.
-    _notes: Sequence[Finding] = ()
-
     def list_column_names(self) -> Sequence[str]:
         from placementclient.render import drain_moves, host_failures
 
@@ -179,14 +178,15 @@ class PlanDrain(base.Lister):
         from placementclient.files import disk
         from placementclient.files.documents import format_json
         from placementclient.insight.drain.cloud import DrainCloud
-        from placementclient.render import drain_moves, drains
+        from placementclient.render import drain_moves, drains, host_failures
 
         self._refuse_wrong_combinations()
         assumption = cloud_options.read_cloud(self, is_steady=True)
         snapshot = assumption.snapshot
-        knowledge = replace(
-            self._read_nova_facts(snapshot, assumption.placed), cells=self._read_cells(snapshot)
-        )
+        requests = self._read_requests()
+        cells_down = nova_outages.note_cells_down(self) if self.args.requests == NOVA else ()
+        knowledge = self._make_knowledge(requests, assumption)
+        knowledge = replace(knowledge, cells=self._read_cells(snapshot))
         cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, self._format_audit_command())
         names = self.args.host
         client = None if self.args.snapshot else self.client
@@ -204,9 +204,11 @@ class PlanDrain(base.Lister):
                 ]
             )
             if self.args.lose:
-                return self._check_losses(cloud, hosts)
+                checked = self._check_losses(cloud, hosts)
+                self._set_exit_status(checked.verdict, cells_down)
+                return host_failures.list_host_failures(snapshot, checked)
             answer = self._plan_drain(cloud, hosts)
-        self._set_exit_status(answer.verdict)
+        self._set_exit_status(answer.verdict, cells_down)
         if self.args.output:
             document = drain_moves.make_answer_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{format_json(document)}\n')
@@ -224,10 +226,13 @@ class PlanDrain(base.Lister):
         snapshot = f' --snapshot {shlex.quote(path)}' if path else ''
         return f'{command}{snapshot} --servers servers.json --migrations migrations.json'
 
-    def _set_exit_status(self, verdict: DrainVerdict) -> None:
-        """Set the exit status of a verdict; a yes is an error while a cell of Nova is down."""
+    def _set_exit_status(self, verdict: DrainVerdict, cells_down: Sequence[Finding]) -> None:
+        """Set the exit status of a verdict.
+
+        :param cells_down: hosts whose servers Nova does not show, with which a yes is not certain
+        """
         self.exit_status = _EXIT_STATUSES[verdict]
-        if self._notes:
+        if cells_down:
             self.exit_status = self.exit_status or errors.ExitStatus.ERROR
 
     def _refuse_wrong_combinations(self) -> None:
@@ -270,34 +275,35 @@ class PlanDrain(base.Lister):
         path = self.args.cells
         return map_by_provider(snapshot, parse_host_cells(disk.read_text(path), path))
 
-    def _read_nova_facts(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge:
-        """Return what Nova tells about servers; nothing without ``--requests``."""
-        from placementclient.insight.drain.nova_facts import Knowledge
-
-        if not self.args.requests:
-            return Knowledge()
+    def _read_requests(self) -> object:
+        """Return the lists of ``--requests``, from a file or from Nova; None without the option."""
         from placementclient.files import disk
-        from placementclient.insight.drain.knowledge import read_knowledge
         from placementclient.nova import service
 
         source = self.args.requests
-        if source == NOVA:
-            with nova_outages.suggest_option_without_nova('--requests FILE'):
-                document: object = {
-                    'aggregates': service.aggregates(self.client),
-                    'server_groups': service.read_server_groups(self.client),
-                    'migrations': service.migrations(self.client),
-                    'servers': service.servers_with_zones(self.client),
-                }
-            self._notes = nova_outages.note_cells_down(self)
-        else:
-            document = disk.read_document(source)
+        if source != NOVA:
+            return disk.read_document(source) if source else None
+        with nova_outages.suggest_option_without_nova('--requests FILE'):
+            return {
+                'aggregates': service.aggregates(self.client),
+                'server_groups': service.read_server_groups(self.client),
+                'migrations': service.migrations(self.client),
+                'servers': service.servers_with_zones(self.client),
+            }
+
+    def _make_knowledge(self, requests: object, assumption: AssumedCloud) -> Knowledge:
+        """Return the facts about the servers of a cloud, from the lists of ``--requests``."""
+        from placementclient.insight.drain.knowledge import read_knowledge
+        from placementclient.insight.drain.nova_facts import Knowledge
+
+        if requests is None:
+            return Knowledge()
         scheduling = server_options.read_scheduling_options(self)
         knowledge, remarks = read_knowledge(
-            snapshot, document, source, scheduling, self._read_images
+            assumption.snapshot, requests, self.args.requests, scheduling, self._read_images
         )
         self.warn(remarks)
-        return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
+        return replace(knowledge, consumers={*(knowledge.consumers or ()), *assumption.placed})
 
     def _read_images(self, servers: Sequence[Server]) -> Images:
         """Return the images of servers; none if neither Nova nor ``--images`` gives them."""
@@ -330,27 +336,30 @@ class PlanDrain(base.Lister):
         from placementclient.placing.requests import parse_request
         from placementclient.render import new_servers
 
-        name = self.args.for_flavor
-        flavor = server_options.read_flavor(self, self.args.flavors or NOVA, name)
-        for _, request in server_options.make_flavor_requests(
-            self, cloud.snapshot, [flavor], lambda text: self.warn([text])
-        ):
-            new = room_plan.NewServers(
-                flavor.name, parse_request(request.first), self.args.count or 1
+        name, args = self.args.for_flavor, self.args
+        flavor = server_options.read_flavor(self, args.flavors or NOVA, name)
+        requests = [
+            request
+            for _, request in server_options.make_flavor_requests(
+                self, cloud.snapshot, [flavor], self.log.warning
             )
-            decision = room_plan.decide_room(
-                cloud,
-                hosts,
-                new,
-                moves.Pace(self.args.per_host, self.args.parallel),
-                self.args.solver_timeout,
-                is_certain=self.args.strict,
-            )
-            return new_servers.answer_new_servers(cloud, new, decision)
-        raise errors.BadArgument(f'No server of the flavor {name} can be placed')
+        ]
+        if not requests:
+            raise errors.BadArgument(f'No server of the flavor {name} can be placed')
+        request = parse_request(requests[0].first)
+        new = room_plan.NewServers(flavor.name, request, args.count or 1)
+        decision = room_plan.decide_room(
+            cloud,
+            hosts,
+            new,
+            moves.Pace(args.per_host, args.parallel),
+            args.solver_timeout,
+            is_certain=args.strict,
+        )
+        return new_servers.answer_new_servers(cloud, new, decision)
 
-    def _check_losses(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
-        """Return the losses of ``--lose`` hosts after which some servers have no place."""
+    def _check_losses(self, cloud: DrainCloud, hosts: Sequence[str]) -> HostFailures:
+        """Check the losses of ``--lose`` hosts; set the last sentences."""
         from placementclient.insight.drain import host_failure
         from placementclient.render import host_failures
 
@@ -361,5 +370,4 @@ class PlanDrain(base.Lister):
         self.ending, *self.explanation = host_failures.describe_host_failures(
             cloud.snapshot, checked
         )
-        self._set_exit_status(checked.verdict)
-        return host_failures.list_host_failures(cloud.snapshot, checked)
+        return checked

@@ -186,8 +186,7 @@ class DeleteInventory(base.CreateOrDeleteCommand):
 
     examples = ('compute1 --resource-class VGPU',)
     endpoint = endpoints.DELETE_INVENTORY
-    functions = (api.inventory.delete_all, api.inventory.list)
-    deletes = True
+    functions = base.ObjectFunctions(api.inventory.delete_all, api.inventory.list, deletes=True)
     options = (
         option.PROVIDER,
         Option('--resource-class', help='Only this class; required up to API version 1.4'),
@@ -249,36 +248,43 @@ class ReplaceInventories(ChangeCommand):
     has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        provider, is_aggregate = self.args.provider, self.args.aggregate
-        is_many = self.has_change_table()
-        if not is_many and provider is None:
-            raise errors.UsageError('the following arguments are required: <provider>')
-        if is_many and (provider is not None or is_aggregate):
-            raise errors.UsageError('Give either a provider, or --aggregate, or selectors')
-        provider_edits.refuse_options_of_other_edits(self, [change_command.PLAN])
+        self._refuse_wrong_combinations()
         fields = _parse_fields(self.args.resource)
-        if is_many:
+        if self.has_change_table():
             from placementclient.producers.edited import InventoryEdit
 
             edit = InventoryEdit(fields, self.args.amend, self.args.replace)
             return provider_edits.edit_selected_providers(
                 self, 'resource provider inventory set', edit
             )
-        if not is_aggregate:
-            uuid = self.provider_uuid
-            try:
-                return columns.INVENTORY_OF_CLASS.rows(
-                    _make_rows(uuid, self._set_inventories(uuid, fields))
-                )
-            except InventoryInUse as refusal:
-                if not self.args.amend:
-                    refusal.next_steps = ('Add --amend, which keeps the other classes',)
-                raise
-        if self.args.generation is not None:
+        if self.args.aggregate:
+            return self._set_aggregate_members(fields)
+        return self._set_provider(fields)
+
+    def _refuse_wrong_combinations(self) -> None:
+        """Refuse a command without providers, and options that are for other providers."""
+        provider, is_aggregate = self.args.provider, self.args.aggregate
+        if self.has_change_table():
+            if provider is not None or is_aggregate:
+                raise errors.UsageError('Give either a provider, or --aggregate, or selectors')
+        elif provider is None:
+            raise errors.UsageError('the following arguments are required: <provider>')
+        provider_edits.refuse_options_of_other_edits(self, [change_command.PLAN])
+        if is_aggregate and self.args.generation is not None:
             raise errors.UsageError(
                 '--generation is for one provider, and --aggregate selects several'
             )
-        return self._set_aggregate_members(fields)
+
+    def _set_provider(self, fields: Mapping[str, Fields]) -> columns.Output:
+        """Set the inventories of the provider ``<provider>``; return their table."""
+        uuid = self.provider_uuid
+        try:
+            rows = _make_rows(uuid, self._set_inventories(uuid, fields))
+        except InventoryInUse as refusal:
+            if not self.args.amend:
+                refusal.next_steps = ('Add --amend, which keeps the other classes',)
+            raise
+        return columns.INVENTORY_OF_CLASS.rows(rows)
 
     def _set_aggregate_members(self, fields: Mapping[str, Fields]) -> columns.Output:
         """Set the inventories of each provider in the aggregate ``<provider>``; return their table.

@@ -55,7 +55,7 @@ class CreateClass(base.CreateOrDeleteCommand):
     examples = ('CUSTOM_FPGA',)
     endpoint = endpoints.CREATE_CLASS
     options = (_NAME,)
-    functions = (api.resource_class.create, api.resource_class.show)
+    functions = base.ObjectFunctions(api.resource_class.create, api.resource_class.show)
 
 
 class ShowClass(base.ShowOne):
@@ -108,5 +108,6 @@ class DeleteClass(base.CreateOrDeleteCommand):
     examples = ('CUSTOM_FPGA',)
     endpoint = endpoints.DELETE_CLASS
     options = (_NAME,)
-    functions = (api.resource_class.delete, api.resource_class.show)
-    deletes = True
+    functions = base.ObjectFunctions(
+        api.resource_class.delete, api.resource_class.show, deletes=True
+    )

@@ -195,8 +195,9 @@ class DeleteResourceProvider(base.CreateOrDeleteCommand):
     examples = ('compute1_numa0',)
     endpoint = endpoints.DELETE_PROVIDER
     options = (option.PROVIDER,)
-    functions = (api.resource_provider.delete, api.resource_provider.show)
-    deletes = True
+    functions = base.ObjectFunctions(
+        api.resource_provider.delete, api.resource_provider.show, deletes=True
+    )
 
     def execute(self) -> None:
         purge = f'placement resource provider purge {shlex.quote(self.args.provider)} --dry-run'

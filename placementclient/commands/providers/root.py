@@ -14,8 +14,7 @@ from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
-    from placementclient.client.http import Client
-    from placementclient.commands.providers.service_checks import Row
+    from placementclient.commands.providers.service_checks import NeedRow
 
 #: The features that this program uses if Placement has them, with their microversions.
 _OPTIONAL_NEEDS = {
@@ -70,33 +69,43 @@ class CheckApi(base.Lister):
         return ('file', *self.column_names) if self.args.service_conf else self.column_names
 
     def execute(self) -> base.Output:
-        need = _find_needed_microversion(self.args.release)
+        release = _find_needed_microversion(self.args.release)
         if not self.args.service_conf:
-            return self.column_names, self._list_needs(self.client, *need)
+            return self.column_names, self._list_needs(*release)
         from placementclient.commands.providers.service_checks import ServiceChecks
         from placementclient.files import disk
         from placementclient.nova.service_user import load_service_user
 
+        _, needed = release
         users = {p: load_service_user(disk.read_text(p), p) for p in self.args.service_conf}
         rows = [
             (p, *row)
             for p, user in users.items()
-            for row in ServiceChecks(user, need[1]).list_rows()
+            for row in ServiceChecks(user, needed).list_rows()
         ]
         if any(not is_met for *_, is_met in rows):
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.list_column_names(), rows
 
-    def _list_needs(self, client: Client, need: str, needed: Microversion) -> list[Row]:
-        """Return a row for each need; the exit status tells if the release needs a missing one."""
-        _, highest = api.root.show(client)
-        needs = {need: needed, **_OPTIONAL_NEEDS}
-        rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
+    def _list_needs(self, release: str, needed: Microversion) -> list[NeedRow]:
+        """Return a row for each need; set the exit status if a release needs a missing one.
+
+        :param release: the name of the release
+        :param needed: the microversion that it needs
+        """
+        from placementclient.commands.providers.service_checks import NeedRow
+
+        _, highest = api.root.show(self.client)
+        rows = [
+            NeedRow(need, str(since), str(highest), highest >= since)
+            for need, since in {release: needed, **_OPTIONAL_NEEDS}.items()
+        ]
         if highest >= endpoints.RESHAPE.since:
-            is_allowed = api.reshaper.is_allowed(client)
+            is_allowed = api.reshaper.is_allowed(self.client)
             role = f'role {endpoints.RESHAPE.roles}'
-            rows.append(('reshape as this user', role, role if is_allowed else 'no', is_allowed))
-        unmet = [name for name, *_, is_met in rows if not is_met]
+            has = role if is_allowed else 'no'
+            rows.append(NeedRow('reshape as this user', role, has, is_allowed))
+        unmet = [row.need for row in rows if not row.is_met]
         if highest < needed:
             self.exit_status = errors.ExitStatus.DIFFERS
             self.ending = 'the service is too old for the release'

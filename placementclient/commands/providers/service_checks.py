@@ -6,7 +6,7 @@ from __future__ import annotations
 import email.utils
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient import api
 from placementclient.basis import errors
@@ -20,11 +20,22 @@ if TYPE_CHECKING:
 
     from placementclient.nova.service_user import ServiceUser
 
-#: The name of a need, the required value, the present value, and whether the need is met.
-Row = tuple[str, str, str, bool]
 #: From here on a token may be refused as expired, or as not valid yet.
 _LARGEST_SKEW = 60
 _UNKNOWN_UUID = '00000000-0000-0000-0000-000000000000'
+
+
+class NeedRow(NamedTuple):
+    """A need of a service, as a row of the table of ``resource api check``.
+
+    :ivar needs: the required value
+    :ivar has: the present value
+    """
+
+    need: str
+    needs: str
+    has: str
+    is_met: bool
 
 
 class ServiceChecks:
@@ -42,7 +53,7 @@ class ServiceChecks:
             user.session, endpoint_override=user.endpoint_override, **user.selection
         )
 
-    def list_rows(self) -> Iterator[Row]:
+    def list_rows(self) -> Iterator[NeedRow]:
         """Run the checks and yield a row for each, up to a missing token or endpoint."""
         selection = self._user.selection
         where = f'{", ".join(selection["interface"])} in {selection["region_name"] or "any region"}'
@@ -59,7 +70,7 @@ class ServiceChecks:
                 has, is_met = step()
             except errors.PlacementError as failure:
                 has, is_met = strip_credentials(str(failure)), False
-            yield need, needs, has, is_met
+            yield NeedRow(need, needs, has, is_met)
             if not is_met and need in ('authentication', 'endpoint'):
                 return
 

@@ -87,7 +87,7 @@ class CreateTrait(base.CreateOrDeleteCommand):
     examples = ('CUSTOM_NVIDIA_A40',)
     endpoint = endpoints.CREATE_TRAIT
     options = (_NAME,)
-    functions = (api.trait.create, api.trait.show)
+    functions = base.ObjectFunctions(api.trait.create, api.trait.show)
 
 
 class DeleteTrait(base.CreateOrDeleteCommand):
@@ -96,8 +96,7 @@ class DeleteTrait(base.CreateOrDeleteCommand):
     examples = ('CUSTOM_NVIDIA_A40',)
     endpoint = endpoints.DELETE_TRAIT
     options = (_NAME,)
-    functions = (api.trait.delete, api.trait.show)
-    deletes = True
+    functions = base.ObjectFunctions(api.trait.delete, api.trait.show, deletes=True)
 
 
 class ListProviderTrait(base.Lister):
@@ -173,5 +172,6 @@ class DeleteProviderTrait(base.CreateOrDeleteCommand):
     examples = ('compute1',)
     endpoint = endpoints.DELETE_PROVIDER_TRAITS
     options = (option.PROVIDER,)
-    functions = (api.trait.delete_from_provider, api.trait.list_of_provider)
-    deletes = True
+    functions = base.ObjectFunctions(
+        api.trait.delete_from_provider, api.trait.list_of_provider, deletes=True
+    )

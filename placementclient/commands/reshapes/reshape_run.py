@@ -75,22 +75,22 @@ class ApplyReshape(base.Lister):
         from placementclient.model.snapshots import is_of_other_service
         from placementclient.render.plans import describe_extent
 
-        plan = _read_plan(self)
+        plan, trees = _read_plan(self)
         if not plan.changes:
             self.log.warning(NOTHING)
             return _show_outcome(self, Outcome(()))
-        trees = plan.select_changes(self.args.tree)
+        changes = plan.select_changes(trees)
         if plan.recipe is not None:
-            self._confirm_running_computes(trees)
-        count, here = _count_trees(self, trees), self.client.service
+            self._confirm_running_computes(changes)
+        count, here = _count_trees(self, changes), self.client.service
         if not self.args.yes:
             question = f'Apply {self.args.plan}, to {count} of its trees, at {here}?'
-            self.confirm(f'{describe_extent(trees)}. {_describe_origin(plan, here)}{question}')
+            self.confirm(f'{describe_extent(changes)}. {_describe_origin(plan, here)}{question}')
         else:
-            self.log.warning(describe_extent(trees))
+            self.log.warning(describe_extent(changes))
             if is_of_other_service(plan.origin, here):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
-        outcome = _run_plan(self, plan, count)
+        outcome = _run_plan(self, plan, trees, count)
         suggest_planning_again(self, plan, outcome.list_trees(State.LEFT_ALONE))
         return _show_outcome(self, outcome)
 
@@ -120,12 +120,13 @@ class RollbackReshape(base.Lister):
     options = (*_RUN_OPTIONS, option.YES)
 
     def execute(self) -> base.Output:
-        plan = _read_plan(self)
-        count = _count_trees(self, plan.select_changes(self.args.tree))
+        plan, trees = _read_plan(self)
+        count = _count_trees(self, plan.select_changes(trees))
         if not self.args.yes:
             where = f'in {count} of its trees, at {self.client.service}'
             self.confirm(f'Roll back {self.args.plan}, {where}?')
-        return _show_outcome(self, _run_plan(self, plan, count, backward=True), backward=True)
+        outcome = _run_plan(self, plan, trees, count, backward=True)
+        return _show_outcome(self, outcome, backward=True)
 
 
 class ShowReshapeStatus(base.Lister):
@@ -143,11 +144,11 @@ class ShowReshapeStatus(base.Lister):
         from placementclient.render import runs
         from placementclient.runs import engines
 
-        plan = _read_plan(self)
+        plan, trees = _read_plan(self)
         statuses = engines.status(
             self.client,
             plan,
-            trees=self.args.tree,
+            trees=trees,
             journal_path=_get_journal_path(self),
             workers=self.args.workers,
         )
@@ -175,21 +176,21 @@ class VerifyReshape(base.Lister):
         from placementclient.render import runs
         from placementclient.runs import engines
 
-        plan = _read_plan(self)
-        trees = plan.select_changes(self.args.tree)
-        with progress.show_progress(self, len(trees)) as show:
+        plan, trees = _read_plan(self)
+        changes = plan.select_changes(trees)
+        with progress.show_progress(self, len(changes)) as show:
             differences = engines.verify(
                 self.client,
                 plan,
-                trees=self.args.tree,
+                trees=trees,
                 journal_path=_get_journal_path(self),
                 workers=self.args.workers,
                 progress=show,
             )
         if any(difference.is_wrong for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
-        self.ending = runs.summarize_verification(trees, differences)
-        return runs.list_deviations(trees, differences)
+        self.ending = runs.summarize_verification(changes, differences)
+        return runs.list_deviations(changes, differences)
 
 
 def _get_journal_path(command: base.Lister) -> str:
@@ -199,13 +200,15 @@ def _get_journal_path(command: base.Lister) -> str:
     return get_journal_path(command.args.plan)
 
 
-def _read_plan(command: base.Lister) -> Plan:
-    """Return the plan, and set ``--tree`` to the trees that all options select."""
+def _read_plan(command: base.Lister) -> tuple[Plan, Sequence[str]]:
+    """Return the plan of ``<plan>``, and the names or root UUIDs of the trees that are selected.
+
+    :return: without a selection there are no names, which stands for all trees
+    """
     from placementclient.runs import storage
 
     plan = storage.read_plan(command.args.plan)
-    command.args.tree = selection_options.select_planned_trees(plan, command)
-    return plan
+    return plan, selection_options.select_planned_trees(plan, command)
 
 
 def _describe_origin(plan: Plan, here: str) -> str:
@@ -225,18 +228,24 @@ def _count_trees(command: base.Lister, changes: Sequence[Change]) -> int:
     return min(len(changes), command.args.limit or len(changes))
 
 
-def _run_plan(command: base.Lister, plan: Plan, total: int, *, backward: bool = False) -> Outcome:
-    """Apply a plan or roll it back, and show the progress."""
+def _run_plan(
+    command: base.Lister, plan: Plan, trees: Sequence[str], count: int, *, backward: bool = False
+) -> Outcome:
+    """Apply a plan or roll it back, and show the progress.
+
+    :param trees: the names or root UUIDs of its trees that are changed; none: all
+    :param count: the number of these trees, within ``--limit``
+    """
     from placementclient.runs import engines
 
     args = command.args
-    with progress.show_progress(command, total) as shown:
+    with progress.show_progress(command, count) as shown:
         return engines.apply(
             command.client,
             plan,
             _get_journal_path(command),
             backward=backward,
-            trees=args.tree,
+            trees=trees,
             limit=args.limit,
             workers=args.workers,
             max_failures=args.max_failures,
