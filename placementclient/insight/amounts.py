@@ -25,9 +25,9 @@ def compare_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, 
     Shared and dedicated CPUs are added up as VCPU: the image may ask for the latter, too. Classes
     of ports, devices and images are in no flavor, and are not compared.
     """
-    requested = _sum_requested(server)
-    expected = _count_pcpu_as_vcpu(requested)
-    allocated = _count_pcpu_as_vcpu(sum_parts(consumer.allocations.values()))
+    requested = sum_requested(server)
+    expected = count_pcpu_as_vcpu(requested)
+    allocated = count_pcpu_as_vcpu(sum_parts(consumer.allocations.values()))
     return {
         name: (allocated[name], expected[name])
         for name in sorted(expected.keys() | _USUAL)
@@ -47,7 +47,7 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
     host = snapshot.find_by_name(server.node or '')
     if host is None:
         raise UnknownAmounts(f'there is no resource provider {server.node}')
-    requested = _sum_requested(server)
+    requested = sum_requested(server)
     if chosen := sorted(wrong.keys() & set(find_device_requests(_require_flavor(server)))):
         raise UnknownAmounts(f'which devices it has: {", ".join(chosen)}')
     allocations = {uuid: dict(amounts) for uuid, amounts in consumer.allocations.items()}
@@ -86,7 +86,7 @@ def _find_new_place(snapshot: Snapshot, host: ProviderState, resource_class: str
     return host.uuid
 
 
-def _sum_requested(server: Server) -> Resources:
+def sum_requested(server: Server) -> Resources:
     """Return the amounts that the flavor of a server requests; raise :class:`UnknownAmounts`."""
     try:
         return sum_resources(_require_flavor(server), boots_from_volume=server.boots_from_volume)
@@ -101,7 +101,7 @@ def _require_flavor(server: Server) -> Flavor:
     return server.flavor
 
 
-def _count_pcpu_as_vcpu(amounts: Resources) -> Counter[str]:
+def count_pcpu_as_vcpu(amounts: Resources) -> Counter[str]:
     """Return amounts with dedicated CPUs added to ``VCPU``."""
     cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
     return Counter({**amounts, 'PCPU': 0, 'VCPU': cpus})

@@ -5,16 +5,16 @@ That a list lacks a consumer, and that Nova finds no server, prove nothing: list
 cells and pages, and other services have consumers too.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from placementclient.insight.amounts import UnknownAmounts, count_pcpu_as_vcpu, sum_requested
 from placementclient.model.consumers import Consumer, Resources, sum_parts
 from placementclient.model.servers import Server, ServerMigration, normalize_time
 from placementclient.model.services import BaremetalNode, Hypervisor
-from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import sum_resources
 from placementclient.placing.topology import Topology
 
 #: A time before all others: whoever changed then has not changed since anything.
@@ -274,11 +274,12 @@ class Evidence:
         """Return those of some amounts of which a server has less on its own host."""
         serving = self.find_serving_uuids(own)
         there = [held for uuid, held in holding.allocations.items() if uuid in serving]
-        present = _join_cpus(sum_parts(there))
-        needed = dict(_join_cpus(amounts))
+        present = count_pcpu_as_vcpu(sum_parts(there))
+        needed = dict(count_pcpu_as_vcpu(amounts))
         # The flavor decides if it is known: a server may hold more elsewhere than it needs.
-        requested = _sum_requested(server)
-        needed.update({name: n for name, n in requested.items() if n and name in needed})
+        with suppress(UnknownAmounts):
+            requested = count_pcpu_as_vcpu(sum_requested(server))
+            needed.update({name: n for name, n in requested.items() if n and name in needed})
         return {
             name: held
             for name, held in amounts.items()
@@ -326,21 +327,3 @@ def is_nova_class(resource_class: str) -> bool:
 def _merge_cpu_class(name: str) -> str:
     """Return ``VCPU`` for dedicated CPUs, and another class as it is."""
     return 'VCPU' if name == 'PCPU' else name
-
-
-def _join_cpus(amounts: Resources) -> Counter[str]:
-    """Return amounts with shared and dedicated CPUs as one class."""
-    joined = Counter[str]()
-    for name, amount in amounts.items():
-        joined[_merge_cpu_class(name)] += amount
-    return joined
-
-
-def _sum_requested(server: Server) -> Counter[str]:
-    """Return the amounts that the flavor of a server requests; empty if they are not known."""
-    if not server.flavor:
-        return Counter()
-    try:
-        return _join_cpus(sum_resources(server.flavor, boots_from_volume=server.boots_from_volume))
-    except Refusal:
-        return Counter()

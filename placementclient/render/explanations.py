@@ -260,7 +260,7 @@ def _record_requirement(requirement: Requirement) -> dict[str, object]:
         'value': requirement.value,
         'group': requirement.group,
     }
-    if requirement.kind is RequirementKind.RESOURCE:
+    if requirement.is_resource:
         record['amount'] = requirement.amount
     return record
 

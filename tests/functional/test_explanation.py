@@ -11,7 +11,6 @@ from placementclient.insight.candidates.explanation import explain
 from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.insight.candidates.requirements import (
     Requirement,
-    RequirementKind,
     list_requirements,
     restrict_request,
 )
@@ -69,7 +68,7 @@ class Judge:
         """
         choices = [
             (None, item, replace(item, amount=1))
-            if item.kind is RequirementKind.RESOURCE and not item.group
+            if item.is_resource and not item.group
             else (None, item)
             for item in self.all
             if item not in parts

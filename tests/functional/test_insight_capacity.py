@@ -135,45 +135,6 @@ def test_counts_of_fitting_servers_agree_with_a_count_by_hand(client, placement)
     }
 
 
-def test_shared_storage_counts_once_after_its_reshape(client, placement, tmp_path, monkeypatch):
-    """Each nova-compute reports all of it; the pool has it once, with all allocations."""
-    monkeypatch.chdir(tmp_path)
-    cloud = Planted()
-    for number in range(3):
-        name = f'disk{number}'
-        cloud.provider(name, {'VCPU': VCPU, 'DISK_GB': Inventory(1000)}, None, ('COMPUTE_NODE',))
-        cloud.server(f'server{number}', name, **{name: {'VCPU': 1, 'DISK_GB': 100}})
-    aggregate = str(uuid.uuid4())
-    cloud.provider('ceph', {}, None, (SHARING_TRAIT,), ())
-    clouds.load(client, cloud.snapshot)
-    placement(f'resource provider aggregate add ceph {aggregate}')
-
-    def disk():
-        shown = placement('resource capacity show --by class -f json').stdout
-        [row] = [row for row in json.loads(shown) if row['resource_class'] == 'DISK_GB']
-        return row['capacity'], row['used']
-
-    assert disk() == (3000, 300)
-    spec = {
-        'trees': {'name': ['disk*']},
-        'providers': [
-            {'name': 'ceph', 'inventories': {'DISK_GB': {'total': 1000}}},
-            {'name': '{root}', 'aggregates': [aggregate]},
-        ],
-        'moves': [
-            {
-                'from_resource_provider': '{root}',
-                'to_resource_provider': 'ceph',
-                'moved_resources': {'DISK_GB': 'all'},
-            }
-        ],
-    }
-    (tmp_path / 'disk.json').write_text(json.dumps(spec))
-    assert placement('resource provider reshape plan --spec disk.json -o plan.json').status == 0
-    assert placement('resource provider reshape apply plan.json --yes').status == 0
-    assert disk() == (1000, 300)
-
-
 def test_usage_list_agrees_with_the_usages_of_the_service(client, placement):
     snapshot = mixed()
     clouds.load(client, snapshot)

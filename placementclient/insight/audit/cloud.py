@@ -194,6 +194,19 @@ class Cloud:
         states = filter(None, map(self.snapshot.providers.get, consumer.allocations))
         return tuple(sorted({state.provider.root_uuid for state in states}))
 
+    def list_servers_on_one_host(self) -> Iterator[tuple[Server, Consumer, str]]:
+        """Yield the servers with allocations on exactly one host, and the UUID of its root."""
+        for server in self.servers.values():
+            consumer = self.snapshot.consumers.get(server.uuid)
+            roots = list(self.find_providers_by_root(consumer)) if consumer else []
+            # A snapshot of some trees lacks the providers of other allocations.
+            if (
+                consumer
+                and len(roots) == 1
+                and (self.snapshot.providers.keys() >= consumer.allocations.keys())
+            ):
+                yield server, consumer, roots[0]
+
     def find_providers_by_root(self, consumer: Consumer) -> dict[str, list[str]]:
         """Return the providers of a consumer's allocations, by root, without sharing providers."""
         hosts: dict[str, list[str]] = {}

@@ -36,7 +36,7 @@ def find_classes_without_flavor(cloud: Cloud) -> Iterator[Finding]:
     for port in cloud.answers.ports or ():
         classes = {name for group in port.groups for name in group.resources}
         of_ports.setdefault(port.server_uuid, set()).update(classes)
-    for server, flavor, consumer in _find_placed_servers(cloud):
+    for server, flavor, consumer, _ in _find_placed_servers(cloud):
         image, _ = cloud.answers.images.find(server)
         explained = _USUAL | of_ports.get(server.uuid, set()) | (set() if image else _OF_IMAGES)
         surplus = {
@@ -72,10 +72,9 @@ def _find_requested_classes(
 
 def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers on a host without a trait that they require, or with a forbidden one."""
-    for server, flavor, consumer in _find_placed_servers(cloud):
+    for server, flavor, consumer, root in _find_placed_servers(cloud):
         rules = list(_read_trait_rules(flavor, cloud.answers.images.find(server)[0]))
-        if wrong := _find_broken_rules(cloud, consumer, rules) if rules else {}:
-            [root] = cloud.find_providers_by_root(consumer)
+        if wrong := _find_broken_rules(cloud, consumer, root, rules) if rules else {}:
             host = {'flavor': flavor.name, 'host': cloud.provider_name(root)}
             yield _make_server_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
 
@@ -93,10 +92,9 @@ class _TraitRule(NamedTuple):
 
 
 def _find_broken_rules(
-    cloud: Cloud, consumer: Consumer, rules: Sequence[_TraitRule]
+    cloud: Cloud, consumer: Consumer, root: str, rules: Sequence[_TraitRule]
 ) -> dict[str, list[str]]:
     """Return the traits that a server's host lacks and the forbidden ones that it has, by kind."""
-    [root] = cloud.find_providers_by_root(consumer)
     # A group may be on any provider of the host; what the server as a whole forbids counts on those
     # that it uses.
     used = {t for uuid in consumer.allocations for t in cloud.snapshot.providers[uuid].traits}
@@ -122,22 +120,14 @@ def _read_trait_rules(flavor: Flavor, image: Image | None) -> Iterator[_TraitRul
             yield _TraitRule(match[2] or '', match[3], rule)
 
 
-def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer]]:
-    """Yield the servers with a known flavor and allocations on exactly one host."""
+def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer, str]]:
+    """Yield the servers with a known flavor on exactly one host, and the UUID of its root."""
     servers = cloud.servers.values()
     if servers and not any(server.flavor for server in servers):
         raise MissingFields(_NO_FLAVORS)
-    for server in servers:
-        consumer = cloud.snapshot.consumers.get(server.uuid)
-        if (
-            not server.flavor
-            or consumer is None
-            or len(cloud.find_providers_by_root(consumer)) != 1
-        ):
-            continue
-        # A snapshot of some trees lacks the providers of others.
-        if cloud.snapshot.providers.keys() >= consumer.allocations.keys():
-            yield server, server.flavor, consumer
+    for server, consumer, root in cloud.list_servers_on_one_host():
+        if server.flavor:
+            yield server, server.flavor, consumer, root
 
 
 def _make_server_finding(

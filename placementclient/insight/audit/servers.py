@@ -7,7 +7,6 @@ from placementclient.insight.amounts import UnknownAmounts, compare_amounts
 from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.insight.audit.consumers import has_placeholder_owner
 from placementclient.insight.healing import UNKNOWN, heal_amounts
-from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server
@@ -76,10 +75,14 @@ def find_foreign_owners(cloud: Cloud) -> Iterator[Finding]:
 
 def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with all allocations on another host than Nova names."""
-    for server, consumer, root in _find_servers_on_one_host(cloud):
+    for server, consumer, root in cloud.list_servers_on_one_host():
         # A driver may give its hosts other names than their providers: only a known one counts.
         is_comparable_host = server.is_detailed or cloud.find_host_roots(server.hosts)
-        if is_comparable_host and not cloud.select_named_roots([root], server.hosts):
+        if (
+            server.hosts
+            and is_comparable_host
+            and not cloud.select_named_roots([root], server.hosts)
+        ):
             holds = {
                 cloud.provider_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
             }
@@ -90,7 +93,7 @@ def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
 
 def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with other amounts allocated on their host than their flavor requests."""
-    for server, consumer, root in _find_servers_on_one_host(cloud):
+    for server, consumer, root in cloud.list_servers_on_one_host():
         if not (
             server.flavor and server.is_detailed and cloud.select_named_roots([root], server.hosts)
         ):
@@ -108,18 +111,6 @@ def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
         heal = heal_amounts(cloud.snapshot, server, consumer)
         remedy = HealServer(server.uuid, corrects_amounts=True) if heal.consumer else None
         yield _make_server_finding(cloud, server, facts, remedy, heal.reason)
-
-
-def _find_servers_on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
-    """Yield the servers with allocations on exactly one host, and the UUID of its root."""
-    for server in cloud.servers.values():
-        consumer = cloud.snapshot.consumers.get(server.uuid)
-        if consumer is None or not server.hosts:
-            continue
-        hosts = cloud.find_providers_by_root(consumer)
-        # A snapshot of some trees lacks the allocations on others.
-        if len(hosts) == 1 and cloud.snapshot.providers.keys() >= consumer.allocations.keys():
-            yield server, consumer, next(iter(hosts))
 
 
 def _make_server_finding(

@@ -124,7 +124,7 @@ class Matcher:
         choices = (
             {None, need, replace(need, amount=1)}
             for need in self.requirements
-            if need.kind is RequirementKind.RESOURCE and not need.group and need not in retained
+            if need.is_resource and not need.group and need not in retained
         )
         return any(
             self.is_satisfied_in(root, retained.union(filter(None, added)))

@@ -53,7 +53,7 @@ class NearestTreeSearch:
         granted = {
             need: self._matcher.count_granted_amounts(need)
             for need in self._needs
-            if need.kind is RequirementKind.RESOURCE
+            if need.is_resource
         }
 
         def sort_key(tree: tuple[str, frozenset[Requirement]]) -> tuple[object, ...]:

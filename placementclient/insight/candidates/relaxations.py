@@ -9,7 +9,6 @@ from typing import NamedTuple
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import (
     Requirement,
-    RequirementKind,
     restrict_request,
     select_askable_requirements,
 )
@@ -164,7 +163,7 @@ class RelaxationSearch:
         self, requirement: Requirement, retained: frozenset[Requirement]
     ) -> int:
         """Return the nearest amount that has candidates beside the other requirements; else 0."""
-        if requirement.kind is not RequirementKind.RESOURCE:
+        if not requirement.is_resource:
             return 0
 
         def fits(amount: int) -> bool:

@@ -57,8 +57,13 @@ class Requirement:
     group: str = ''
     amount: int = 0
 
+    @property
+    def is_resource(self) -> bool:
+        """True if the requirement is an amount of a resource class."""
+        return self.kind is RequirementKind.RESOURCE
+
     def __str__(self) -> str:
-        if self.kind is RequirementKind.RESOURCE:
+        if self.is_resource:
             text = f'{self.value}={self.amount}'
         else:
             is_joint = self.kind is RequirementKind.SAME_SUBTREE
@@ -73,9 +78,7 @@ def list_requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
     for suffix, group in request.groups.items():
         parts += _list_group_requirements(suffix, group)
     parts += [Requirement(RequirementKind.ROOT_TRAIT, trait) for trait in request.root_required]
-    parts += [
-        Requirement(RequirementKind.NOT_ROOT_TRAIT, trait) for trait in request.root_forbidden
-    ]
+    parts += [Requirement(RequirementKind.NOT_ROOT_TRAIT, name) for name in request.root_forbidden]
     if request.group_policy == 'isolate' and len(request.groups) > 1:
         parts.append(Requirement(RequirementKind.ISOLATE))
     parts += [
@@ -153,31 +156,18 @@ def assemble_request(
 
 def select_askable_requirements(retained: Collection[Requirement]) -> frozenset[Requirement]:
     """Return the requirements without those of groups that request no resource any more."""
-    served = {
-        requirement.group
-        for requirement in retained
-        if requirement.kind is RequirementKind.RESOURCE
+    served = {need.group for need in retained if need.is_resource}
+    askable = {need for need in retained if need.group in served or need.kind in _OF_THE_WHOLE}
+    subtrees = {need for need in askable if need.kind is RequirementKind.SAME_SUBTREE}
+    return frozenset(askable) - {
+        need for need in subtrees if not served.issuperset(need.value.split(','))
     }
-    return frozenset(
-        requirement
-        for requirement in retained
-        if (requirement.group in served or requirement.kind in _OF_THE_WHOLE)
-        and (
-            requirement.kind is not RequirementKind.SAME_SUBTREE
-            or served.issuperset(requirement.value.split(','))
-        )
-    )
 
 
 def _build_filter(group: Collection[Requirement]) -> Filter:
     """Return the group of a request with some requirements."""
-    resources = {
-        requirement.value: requirement.amount
-        for requirement in group
-        if requirement.kind is RequirementKind.RESOURCE
-    }
     return Filter(
-        resources,
+        {need.value: need.amount for need in group if need.is_resource},
         required=_select_values(group, RequirementKind.TRAIT),
         forbidden=_select_values(group, RequirementKind.NOT_TRAIT),
         member_of=_select_values(group, RequirementKind.AGGREGATE),

@@ -60,7 +60,7 @@ def find_shortages(
     :param providers: those that can serve the tree
     :param required: all requirements; traits of the same group decide which provider comes nearest
     """
-    if requirement.kind is not RequirementKind.RESOURCE:
+    if not requirement.is_resource:
         return [Shortage(requirement, _BY_KIND.get(requirement.kind, ShortageReason.SHAPE))]
     name = requirement.value
     traits = [

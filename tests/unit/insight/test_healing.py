@@ -265,13 +265,3 @@ def test_heal_keeps_amounts_that_it_does_not_know(allocations, changes, state, r
 )
 def test_heal_keeps_right_amounts(allocations, changes):
     assert with_amounts(allocations, **changes) == []
-
-
-def test_heal_gives_nothing_where_two_hosts_have_one_name():
-    [result] = find_heals(CLOUD, [SERVER], (), shared_names=['host1'])
-    reason = 'Nova has several hosts called host1, in different cells'
-    assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)
-
-
-def test_heal_gives_nothing_to_a_deleted_server():
-    assert not list(find_heals(CLOUD, [replace(SERVER, status='DELETED')], ()))

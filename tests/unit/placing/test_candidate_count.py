@@ -4,8 +4,6 @@
 import math
 import time
 
-import pytest
-
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
@@ -30,11 +28,6 @@ def count(snapshot, request):
     number = count_candidates(Topology(snapshot), request)
     assert number.is_exact
     return number.total
-
-
-@pytest.mark.parametrize('number', range(1, 9))
-def test_each_way_to_give_devices_to_groups_is_a_candidate(number):
-    assert count(cloud(host('h', 8)), groups(number)) == math.perm(8, number)
 
 
 def test_groups_may_share_a_device_that_has_enough():

@@ -25,23 +25,6 @@ def counts(snapshot, **shape):
     return counted(snapshot, CandidateRequest(Filter(shape)))
 
 
-def test_all_of_one_class_comes_from_one_provider():
-    cells = [provider('host_0', 'host', VCPU=7), provider('host_1', 'host', VCPU=5)]
-    snapshot = cloud([provider('host', MEMORY_MB=100), *cells])
-    assert counts(snapshot, VCPU=4) == {'host': 2, ALL: 2}
-    assert counts(snapshot, VCPU=6, MEMORY_MB=1) == {'host': 1, ALL: 1}
-    assert counts(snapshot, VCPU=8) == {'host': 0, ALL: 0}
-
-
-@pytest.mark.parametrize(
-    'inventory',
-    [Inventory(8, max_unit=3), Inventory(8, min_unit=5), Inventory(8, step_size=3)],
-    ids=['max_unit', 'min_unit', 'step_size'],
-)
-def test_supply_counts_only_what_the_units_admit(inventory):
-    assert counts(cloud([provider('host', VGPU=inventory)]), VGPU=4) == {'host': 0, ALL: 0}
-
-
 def test_one_server_has_no_more_of_a_provider_than_its_max_unit():
     """What one part takes of the root, the larger part of the same server has to do without."""
     states = [
@@ -78,13 +61,6 @@ def test_the_common_group_is_no_twin_of_a_group_that_asks_for_the_same():
     vcpu = Filter({'VCPU': 1})
     request = CandidateRequest(Filter({'VCPU': 1}, ('CUSTOM_A',)), {'_A': vcpu}, 'none')
     assert counted(cloud(states), request)[ALL] == 1
-
-
-def test_a_pool_serves_whoever_comes_and_is_counted_once():
-    hosts = [provider(name, aggregates=['shared'], VCPU=8) for name in ('host1', 'host2')]
-    snapshot = cloud([*hosts, provider('alone', VCPU=8), pool('nfs', DISK_GB=30)])
-    assert counts(snapshot, VCPU=4, DISK_GB=10) == {'host1': 2, 'host2': 2, ALL: 3}
-    assert counts(snapshot, DISK_GB=10) == {'host1': 3, 'host2': 3, 'nfs': 3, ALL: 3}
 
 
 RICH = provider('rich', aggregates=['shared'], VCPU=2, DISK_GB=1)

@@ -88,12 +88,6 @@ def test_audit_frees_a_consumer_whose_record_says_that_it_is_deleted(kind, migra
     assert typed(result) == f'{PREFIX} audit --id orphan --subject s --fix --yes'
 
 
-@pytest.mark.parametrize('status', ['ACTIVE', 'SOFT_DELETED', 'UNKNOWN', 'ERROR'])
-def test_audit_takes_only_deleted_for_a_proof(status):
-    allocated = consumer('s', a={'VCPU': 1})
-    assert not findings(HOSTS, [allocated], {'s': Server('s', 'a', status=status)}, [])
-
-
 @pytest.mark.parametrize(
     ('migrations', 'lacking'), [(None, 'migrations'), ([WITHOUT_UUID], 'no migration of the list')]
 )

@@ -122,14 +122,6 @@ def test_audit_reports_a_host_with_a_new_uuid_once():
     assert [finding.kind for finding in result.findings] == ['renamed']
 
 
-@pytest.mark.parametrize('kind', KINDS)
-def test_hypervisors_without_uuids_are_not_compared(kind):
-    result = audited([host('here')], services=[], hypervisors=[node('7', 'here')])
-    assert result.left_out[kind] == (
-        'the hypervisors have no UUIDs: list them at compute API 2.53 or above',
-    )
-
-
 def test_hosts_whose_names_differ_in_case_alone_are_one_host():
     result = audited([host('compute1'), host('COMPUTE1')])
     [finding] = result.findings

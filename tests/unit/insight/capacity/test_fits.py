@@ -7,7 +7,7 @@ from placementclient.insight.capacity.totals import ALL
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.topology import Topology
-from tests.unit.insight.clouds import cloud, consumer, pool, provider
+from tests.unit.insight.clouds import cloud, consumer, provider
 
 CPUS = ('PCPU', 'VCPU')
 
@@ -62,23 +62,6 @@ def test_fits_count_each_class_where_no_tree_has_all():
     [in_all] = fits.count_by_tree(Topology(snapshot), request)
     assert (in_all.count, in_all.runs_out_first) == (0, 'FPGA')
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1, 'FPGA': 0}
-
-
-def test_in_an_aggregate_a_pool_serves_only_as_a_member():
-    snapshot = cloud(
-        [
-            provider('host', aggregates=['shared', 'zone'], VCPU=2, MEMORY_MB=2),
-            pool('nfs', DISK_GB=2),
-        ]
-    )
-    shape = {'VCPU': 1, 'DISK_GB': 1}
-    assert counts(snapshot, 'aggregate', **shape) == {'shared': 2, 'zone': 0, ALL: 2}
-
-
-def test_a_shared_class_runs_out_first():
-    hosts = [provider(name, aggregates=['shared'], VCPU=8) for name in ('host1', 'host2')]
-    shape = {'VCPU': 4, 'DISK_GB': 10}
-    assert first(cloud([*hosts, pool('nfs', DISK_GB=30)]), **shape)[ALL] == 'DISK_GB'
 
 
 def test_each_class_is_counted_alone():

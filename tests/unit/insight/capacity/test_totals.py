@@ -79,7 +79,3 @@ def test_a_child_goes_into_an_aggregate_alone():
     assert [line.resource_class for line in totals.sum_by_aggregate(cloud([root, child]))[:-2]] == [
         'VGPU'
     ]
-
-
-def test_an_empty_cloud_has_no_rows():
-    assert totals.sum_by_tree(cloud([])) == []

@@ -8,7 +8,6 @@ from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Pace, ServerMove
 from placementclient.insight.drain.nova_facts import Knowledge
 from placementclient.insight.drain.plan import DrainVerdict, decide_drain
-from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, host, pool, provider
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
@@ -26,35 +25,6 @@ def test_a_server_goes_to_the_fullest_host_that_has_room():
     decision = drained([host('old', VCPU=2), host('a', VCPU=8), host('b', VCPU=3)], [SERVER])
     before, after = {'old': {'VCPU': 2}}, {'b': {'VCPU': 2}}
     assert decision.moves == [ServerMove('s', 'old', before, after, 'b', 1)]
-
-
-@pytest.mark.parametrize(
-    ('targets', 'verdict'),
-    [
-        ([host('new', 'CUSTOM_MORE', VCPU=2)], DrainVerdict.YES),
-        ([host('new', VCPU=1)], DrainVerdict.NO),
-        ([host('new', VCPU=Inventory(4, min_unit=3))], DrainVerdict.NO),
-        ([provider('new', traits=['CUSTOM_OTHER'], VCPU=2)], DrainVerdict.NO),
-        ([], DrainVerdict.NO),
-    ],
-)
-def test_a_server_goes_only_where_all_its_amounts_fit(targets, verdict):
-    assert drained([host('old', VCPU=2), *targets], [SERVER]).verdict is verdict
-
-
-@pytest.mark.parametrize(
-    ('old', 'verdict'),
-    [
-        (host('old', 'CUSTOM_GPU', VCPU=2), DrainVerdict.DEPENDS),
-        (host('old', aggregates=['zone1'], VCPU=2), DrainVerdict.DEPENDS),
-        # An operator disables a host before it is emptied.
-        (host('old', DISABLED, VCPU=2), DrainVerdict.YES),
-    ],
-)
-def test_drain_has_no_place_for_a_server_that_needs_a_trait_of_its_host_alone(old, verdict):
-    decision = drained([old, host('new', VCPU=2)], [SERVER])
-    assert decision.verdict is verdict
-    assert decision.bounds == (verdict is DrainVerdict.YES, 1)
 
 
 def test_strict_requests_alone_are_a_proof_where_servers_ask_for_no_less():
@@ -187,20 +157,6 @@ def test_drain_names_consumers_that_no_plan_can_move(old, other, reason):
     assert [move.server for move in decision.moves] == ['s']
 
 
-def test_equal_cards_of_a_host_take_one_server_each():
-    states = [host('old', VCPU=99), provider('old_card', 'old', VGPU=4)]
-    for name, total in (('a', 9), ('b', 11)):
-        states += [host(name, VCPU=total)]
-        states += [provider(f'{name}_{card}', name, VGPU=1) for card in range(2)]
-    servers = [
-        consumer(f's{size}{n}', old={'VCPU': size}, old_card={'VGPU': 1})
-        for n, size in enumerate((6, 5, 5, 4))
-    ]
-    decision = decide_drain(DrainCloud(cloud(states, servers)), ['old'], is_certain=True)
-    # The largest first on the fullest host leaves the last one without a place.
-    assert (decision.verdict, decision.bounds) == (DrainVerdict.YES, (4, 4))
-
-
 def test_drain_keeps_a_percentage_of_each_host_free():
     snapshot = cloud([host('old', VCPU=2), host('new', VCPU=3)], [SERVER])
     for percent, verdict in ((33, DrainVerdict.YES), (34, DrainVerdict.NO)):
@@ -217,12 +173,3 @@ def test_a_plan_keeps_to_the_number_of_moves_at_a_time():
     ):  # fmt: skip
         decision = decide_drain(DrainCloud(snapshot), ['old', 'older'], pace)
         assert max(move.wave for move in decision.moves) == waves
-
-
-def test_an_empty_host_needs_no_moves():
-    decision = drained([host('old', VCPU=9)], [])
-    assert (decision.verdict, decision.strict.server_count, list(decision.moves)) == (
-        DrainVerdict.YES,
-        0,
-        [],
-    )
