@@ -28,6 +28,17 @@ _OTHER_FORMS = {
     'resource provider list': 'placement resource provider show {}',
 }
 
+#: The command that people look for under another name.
+_OTHER_NAMES = {
+    'provider tree delete': 'resource provider purge',
+    'provider remove': 'resource provider delete',
+    'provider rename': 'resource provider set',
+    'provider update': 'resource provider set',
+    'inventory update': 'resource provider inventory set',
+    'inventory add': 'resource provider inventory class create',
+    'allocation create': 'resource provider allocation set',
+}
+
 
 def find_subject(command: str) -> str:
     """Return ``'resource provider'`` of ``'resource provider list'``."""
@@ -130,8 +141,11 @@ def _suggest_form(
 def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:
     """Return the commands, or the group of commands, that an unknown one may mean."""
     names, least = sorted(commands), min(DEPTH, len(words))
+    typed = ' '.join(words)
+    meant = [name for other, name in _OTHER_NAMES.items() if f'{other} ' in f'{typed} ']
     return (
-        _find_containing(words, range(len(words), least - 1, -1), names)
+        [name for name in meant if name in names]
+        or _find_containing(words, range(len(words), least - 1, -1), names)
         or _find_alike(words, names)
         or _find_containing(words, range(least - 1, 0, -1), names)
     )

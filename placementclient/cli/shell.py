@@ -213,7 +213,8 @@ class Shell(app.App):
         refusal = f'{name!r} is not a command' + (f'. {near}' if near else '.')
         if not words:
             refusal = f'unrecognized arguments: {name}'
-            refusal += command_help.suggest_options(refusal, [self.parser]) or '.'
+            near = command_help.suggest_options(refusal, [self.parser])
+            refusal += near or '. Options of a command come after its name.'
         print(f'{refusal} See {self.NAME} --help', file=self.stderr)
         return errors.ExitStatus.USAGE
 

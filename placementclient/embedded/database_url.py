@@ -7,6 +7,7 @@ only if they come from the database.
 """
 
 import itertools
+import os
 
 from oslo_config import cfg
 from oslo_db import exception
@@ -43,7 +44,9 @@ def describe_failure(failure: Exception, url: str) -> str:
         secrets = itertools.chain([parsed.password], *parsed.normalized_query.values())
         if not any(secret and str(secret) in message for secret in secrets):
             return message
-    return f'{type(failure).__name__}; the URL is dialect+driver://user:password@host/database'
+    kinds = 'mysql+pymysql://…, postgresql+psycopg2://… or sqlite:////folder/file'
+    own = f'sqlite:///{os.path.abspath(url)}' if os.path.isfile(url) else kinds
+    return f'{type(failure).__name__}; a URL is {own}'
 
 
 def _parse(url: str | URL) -> URL | None:

@@ -29,7 +29,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 
 from placementclient.basis import errors
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import listed, suggestion
 from placementclient.embedded import database_url, tables
 from placementclient.embedded.transactions import Transactions, translate_errors
 from placementclient.model.providers import Provider
@@ -234,7 +234,12 @@ class Service:
         if url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:'):
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
-                raise errors.DirectError(f'There is no database {path}: check the path, or {sync}')
+                near = (
+                    suggestion(path.name, os.listdir(path.parent)) if path.parent.is_dir() else ''
+                )
+                raise errors.DirectError(
+                    f'There is no database {path}{near or "."} Check the path, or {sync}'
+                )
         revision, (head, revisions) = _read_revision(self._engine), _list_revisions()
         if revision == head:
             return

@@ -10,13 +10,16 @@ import shlex
 import stat
 import zlib
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import IO
 
 from placementclient.basis import errors
-from placementclient.basis.wording import find_closest, format_suggestion
+from placementclient.basis.wording import format_suggestion
 
 #: Why a file is refused that another user may have put there.
 PLANTED = 'is a symbolic link, in a folder where others may write'
+#: How similar the name of a file has to be to that of a missing one.
+_ALIKE = 0.8
 #: The number of bytes that a file of this program may have: 1 GiB.
 WRITTEN_LIMIT = 1 << 30
 
@@ -32,15 +35,16 @@ def explain_errors(path: str) -> Iterator[None]:
         raise errors.BadFile(path, 'damaged or truncated gzip file') from None
     except OSError as reason:
         what = PLANTED if reason.errno == errno.ELOOP else reason.strerror
-        raise errors.BadFile(path, f'{what or reason}{_suggest_file(path, reason)}') from None
+        near = _suggest_file(path) if reason.errno == errno.ENOENT else ''
+        raise errors.BadFile(path, f'{what or reason}{near}') from None
 
 
-def _suggest_file(path: str, reason: OSError) -> str:
+def _suggest_file(path: str) -> str:
     """Return the file with a similar name, in a sentence, if there is none at a path."""
     folder, name = os.path.split(path)
-    if reason.errno != errno.ENOENT or not os.path.isdir(folder or '.'):
+    if os.path.exists(path) or not os.path.isdir(folder or '.'):
         return ''
-    near = find_closest([name], os.listdir(folder or '.'))
+    near = get_close_matches(name, os.listdir(folder or '.'), 1, _ALIKE)
     return f'. {format_suggestion([os.path.join(folder, name) for name in near])}' if near else ''
 
 

@@ -90,6 +90,9 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
 
     :param command: creates a name of that kind; empty: none does
     """
+    if all(name.startswith('CUSTOM_') for name in unknown):
+        # The standard names that look like it are others.
+        existing = [name for name in existing if name.startswith('CUSTOM_')]
     near = wording.suggestion(unknown, sorted(existing))
     custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
     if not custom:
@@ -106,7 +109,7 @@ def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> s
     ranked = sorted(longer, key=lambda name: (not name.startswith('CUSTOM_'), len(name), name))
     own = 'Names of your own begin with CUSTOM_'
     if all(name.startswith('CUSTOM_') for name in unknown):
-        own = 'See all: "placement trait list", "placement resource class list"'
+        return ''
     return f'. {wording.format_suggestion(ranked[:3])} {own}' if ranked else f'. {own}'
 
 

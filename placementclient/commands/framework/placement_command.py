@@ -24,7 +24,7 @@ from placementclient.basis.errors import (
     UsageError,
 )
 from placementclient.basis.printable import escape_text, print_any_text
-from placementclient.basis.wording import format_next_steps, strip_credentials
+from placementclient.basis.wording import format_next_steps, strip_credentials, suggestion
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.commands.framework.log_filters import escape_record, name_program
@@ -241,6 +241,7 @@ class PlacementCommand(command.Command):
         if not unknown:
             return
         message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
+        message += suggestion(unknown, names).removeprefix('.')
         if self.endpoint is None or len(unknown) == len(self.args.columns):
             raise BadArgument(message)
         self.log.warning(message)

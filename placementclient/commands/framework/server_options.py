@@ -244,7 +244,13 @@ def read_flavor(command: base.PlacementCommand, source: str, name: str) -> Flavo
 
     :raises errors.BadArgument: if there is none
     """
-    flavors = read_flavors(command, source)
+    from placementclient.nova.service import ServiceError
+
+    try:
+        flavors = read_flavors(command, source)
+    except ServiceError as failure:
+        failure.next_steps = ('Give the list of flavors as a file: --flavors FILE',)
+        raise
     for flavor in flavors:
         if name in (flavor.name, flavor.id):
             return flavor

@@ -62,6 +62,8 @@ class ShowUsage(base.Lister):
             )
         else:
             output = columns.USAGE.rows(used.value[0].resources.items())
+        if not any(kind.resources for kind in used.value):
+            self.log_hint(f'No usage of a project with the ID {self.args.project}')
         return self.add_modified_date(output, used)
 
 

@@ -419,9 +419,10 @@ def test_a_consumer_without_allocations_is_named(placement, service):
     assert (result.status, result.stderr) == (0, f'No consumer {CONSUMER} has allocations\n')
 
 
-def test_an_unknown_custom_trait_is_answered_with_the_lists_of_names():
-    answer = names.suggest_remedy(['CUSTOM_SDS'], ['HW_CPU_X86_AVX'], '')
-    assert answer == '. See all: "placement trait list", "placement resource class list"'
+def test_an_unknown_custom_name_is_not_answered_with_a_standard_one():
+    existing = ['COMPUTE_NODE', 'CUSTOM_SSD']
+    assert names.suggest_remedy(['CUSTOM_NODE'], ['COMPUTE_NODE'], '') == ''
+    assert names.suggest_remedy(['CUSTOM_SDS'], existing, '') == '. Did you mean "CUSTOM_SSD"?'
 
 
 def test_a_missing_file_is_answered_with_one_of_a_similar_name(placement, tmp_path):
@@ -450,3 +451,31 @@ def test_a_file_without_its_end_is_said_to_be_one(placement, tmp_path, command, 
 def test_an_argument_too_many_is_said_to_be_one(placement):
     result = placement('resource provider show compute1 compute2')
     assert 'unrecognized arguments: compute2. The command takes no more arguments' in result.stderr
+
+
+def test_a_column_that_does_not_exist_is_answered_with_one_that_does(placement, tmp_path):
+    snapshot = save(tmp_path, 'cloud.json', small())
+    refused = placement(f'resource capacity show --snapshot {snapshot} -c tre')
+    assert refused.stderr.endswith('. Did you mean "tree"?\n')
+
+
+def test_an_unknown_project_is_named(placement, service):
+    service.answer(get('/usages?project_id=admin', {'usages': {}}))
+    result = placement('resource usage show admin', version='1.9')
+    assert (result.status, result.stderr) == (0, 'No usage of a project with the ID admin\n')
+
+
+@pytest.mark.parametrize(
+    ('typed', 'meant'),
+    [
+        ('resource provider tree delete compute1', 'resource provider purge'),
+        ('resource provider rename compute1 compute2', 'resource provider set'),
+    ],
+)
+def test_a_command_of_another_name_is_answered_with_the_command(placement, typed, meant):
+    assert f'Did you mean "{meant}"?' in placement(typed).stderr
+
+
+def test_an_option_before_the_command_is_answered_with_its_place(placement):
+    refused = placement('-f json resource provider list')
+    assert 'Options of a command come after its name' in refused.stderr

@@ -33,8 +33,8 @@ def test_a_url_is_shown_without_its_secrets(url, shown):
     ('message', 'expected'),
     [
         ('No route to h\nand more', 'No route to h'),
-        ('Access denied for u:SECRET', 'DBError; the URL is '),
-        ('No such key: SSL-KEY', 'DBError; the URL is '),
+        ('Access denied for u:SECRET', 'DBError; a URL is '),
+        ('No such key: SSL-KEY', 'DBError; a URL is '),
     ],
 )
 def test_the_words_of_the_database_are_printed_without_its_secrets(message, expected):
