@@ -227,15 +227,15 @@ def test_an_edited_plan_does_not_change_owners(placement, cloud, client):
     """An edited plan does not hand consumers over: the embedded service reads who owns them."""
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     plan = storage.read_plan('plan.json')
-    (tree,) = plan.changes
+    (change,) = plan.changes
     before, after = (
         Snapshot(
             side.providers.values(),
             (structs.replace(consumer, project_id='thief') for consumer in side.consumers.values()),
         )
-        for side in (tree.before, tree.after)
+        for side in (change.before, change.after)
     )
-    stolen = replace(tree, before=before, after=after)
+    stolen = replace(change, before=before, after=after)
     storage.write_plan('plan.json', replace(plan, changes=(stolen,)))
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
     live = clouds.captured(client).consumers

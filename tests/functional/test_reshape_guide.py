@@ -133,7 +133,7 @@ def test_each_specification_of_the_page_is_applied_and_rolled_back(name, others,
     assert 'True' not in run('verify plan.json -f value')
     assert 'rolled back' in run('rollback plan.json --yes')
     concerned = {
-        root for tree in storage.read_plan('plan.json').changes for root in tree.concerned_roots
+        root for change in storage.read_plan('plan.json').changes for root in change.concerned_roots
     }
     after = _content(capture.capture(_client(session), sorted(concerned)))
     assert after

@@ -91,8 +91,8 @@ def test_verify_reads_each_object_of_the_plan_once(client, tmp_path):
     plan, _ = applied(client, tmp_path)
     with clouds.watched(client) as requests:
         assert engines.verify(client, plan) == []
-    providers = sum(len(tree.providers) for tree in plan.changes)
-    consumers = sum(len(tree.consumers) for tree in plan.changes)
+    providers = sum(len(change.providers) for change in plan.changes)
+    consumers = sum(len(change.consumers) for change in plan.changes)
     counts = Counter(path for _, path in requests)
     assert counts.pop('/resource_providers') == len(plan.changes)
     assert set(counts.values()) == {1}

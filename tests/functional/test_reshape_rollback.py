@@ -114,11 +114,11 @@ def test_a_rehearsal_tells_what_the_service_refuses(client):
     small = {'VGPU': structs.replace(child.inventories['VGPU'], min_unit=4)}
     after = plan.changes[0].after
     states = after.providers | {child.uuid: structs.replace(child, inventories=small)}
-    tree = replace(plan.changes[0], after=Snapshot(states.values(), after.consumers.values()))
+    refused = replace(plan.changes[0], after=Snapshot(states.values(), after.consumers.values()))
     client.session.auth.close()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reshape_carrier.invariants, 'check_plan', lambda plan: None)
-        result = rehearse.rehearse(replace(plan, changes=(tree,)), snapshot)
+        result = rehearse.rehearse(replace(plan, changes=(refused,)), snapshot)
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason
     assert list(result.remains) == []

@@ -20,7 +20,7 @@ def plan_of(case):
         )
     except errors.PlacementError:
         return None
-    return plan if any(len(tree.roots) > 1 for tree in plan.changes) else None
+    return plan if any(len(change.roots) > 1 for change in plan.changes) else None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deleted objects, missing roles, full disks, cut journals, and two runs at a time."""
+"""Deleted objects, missing roles, full disks, and cut journals."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ import os
 import pytest
 
 from placementclient.api import resource_provider, trait
-from placementclient.basis.errors import BadFile, ExitStatus
+from placementclient.basis.errors import ExitStatus
 from placementclient.changes import journal
 from placementclient.changes.records import plans
 from placementclient.client import errors
@@ -19,8 +19,8 @@ from tests.functional import clouds
 def test_apply_makes_a_deleted_trait_again(client, tmp_path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), 2)
     assert engines.apply(client, plan, str(tmp_path / 'first')).exit_status is ExitStatus.DONE
-    for tree in plan.changes:
-        for child in tree.list_created():
+    for change in plan.changes:
+        for child in change.list_created():
             trait.delete_from_provider(client, child.uuid)
     trait.delete(client, 'CUSTOM_GPU')
     assert engines.apply(client, plan, str(tmp_path / 'again')).exit_status is ExitStatus.DONE
@@ -83,27 +83,3 @@ def test_apply_goes_on_from_any_prefix_of_the_journal(client, tmp_path):
         with journal.open_journal(str(path), plans.plan_digest(plan)) as opened:
             assert opened.record_for(plan.changes[0].root_provider_uuid).ended == 'applied'
     assert engines.verify(client, plan) == []
-
-
-def test_a_plan_is_carried_out_by_one_run_at_a_time(client, path):
-    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
-    with journal.open_journal(path, plans.plan_digest(plan)), pytest.raises(journal.JournalLocked):
-        engines.apply(client, plan, path)
-    with journal.open_journal(path, plans.plan_digest(plan)), pytest.raises(journal.JournalLocked):
-        engines.rollback(client, plan, path)
-
-
-def test_a_journal_that_others_may_write_is_refused(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
-    os.mkfifo(path)
-    for run in (engines.apply, engines.rollback):
-        with pytest.raises(BadFile, match='is not a regular file'):
-            run(client, plan, str(path))
-    path.unlink()
-    path.touch()
-    path.chmod(0o666)
-    for run in (engines.apply, engines.rollback):
-        with pytest.raises(BadFile, match='others may write to it'):
-            run(client, plan, str(path))
-    assert clouds.content(clouds.captured(client)) == clouds.content(before)

@@ -11,7 +11,7 @@ from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 GPU = provider('gpu', 'host', VGPU=4)
-TREE = Change(
+CHANGE = Change(
     {'host': 'host'},
     cloud([provider('host', VCPU=8, VGPU=4)], [consumer('s', host={'VCPU': 2, 'VGPU': 2})]),
     cloud([provider('host', VCPU=8), GPU], [consumer('s', host={'VCPU': 2}, gpu={'VGPU': 2})]),
@@ -33,7 +33,7 @@ def test_amounts_that_others_changed_are_damage_only_where_the_consumer_was_befo
     host, allocated, kind, is_damage
 ):
     live = cloud([host, GPU], [consumer('s', **allocated)])
-    [deviation] = [item for item in find_deviations(TREE, live) if item.kind != 'inventory']
+    [deviation] = [item for item in find_deviations(CHANGE, live) if item.kind != 'inventory']
     assert (deviation.kind, deviation.is_error) == (kind, is_damage)
 
 
@@ -44,10 +44,10 @@ def test_amounts_that_others_changed_are_damage_only_where_the_consumer_was_befo
 def test_a_type_that_others_have_set_is_no_damage(planned, live, is_damage):
     before, after, now = (
         Snapshot(side.providers.values(), [replace(side.consumers['s'], type=kind)])
-        for side, kind in ((TREE.before, planned), (TREE.after, planned), (TREE.after, live))
+        for side, kind in ((CHANGE.before, planned), (CHANGE.after, planned), (CHANGE.after, live))
     )
-    tree = Change({'host': 'host'}, before, after, is_atomic=True)
-    [deviation] = find_deviations(tree, now)
+    change = Change({'host': 'host'}, before, after, is_atomic=True)
+    [deviation] = find_deviations(change, now)
     assert (deviation.kind, deviation.is_error) == ('owner', is_damage)
 
 
@@ -60,8 +60,8 @@ def test_figures_show_whether_a_change_without_new_inventories_is_made(host, gpu
         cloud([provider('host', VGPU=left), provider('gpu', 'host', VGPU=moved)])
         for left, moved in ((4, 1), (2, 3), (host, gpu))
     )
-    tree = Change({'host': 'host'}, before, after, is_atomic=True)
-    assert phases.has_happened(tree, live) is has_happened
+    change = Change({'host': 'host'}, before, after, is_atomic=True)
+    assert phases.has_happened(change, live) is has_happened
 
 
 @pytest.mark.parametrize(('total', 'is_damage'), [(4, True), (5, False)])
@@ -70,8 +70,8 @@ def test_another_total_is_damage_only_where_it_is_that_before_the_change(total, 
         cloud([provider('host', VGPU=left), provider('gpu', 'host', VGPU=moved)])
         for left, moved in ((4, 1), (2, 3), (total, 3))
     )
-    tree = Change({'host': 'host'}, before, after, is_atomic=True)
-    [deviation] = find_deviations(tree, live)
+    change = Change({'host': 'host'}, before, after, is_atomic=True)
+    [deviation] = find_deviations(change, live)
     assert (deviation.kind, deviation.is_error) == ('inventory', is_damage)
 
 
@@ -89,12 +89,12 @@ def test_traits_that_nova_sets_and_takes_are_no_deviation(trait, kinds):
         [provider('host', VCPU=8, traits=[trait]), GPU],
         [consumer('s', host={'VCPU': 2}, gpu={'VGPU': 2})],
     )
-    assert [deviation.kind for deviation in find_deviations(TREE, live)] == kinds
+    assert [deviation.kind for deviation in find_deviations(CHANGE, live)] == kinds
 
 
 def test_a_trait_of_nova_that_the_plan_moves_is_compared():
     states = [provider('host', VCPU=8, traits=['COMPUTE_MANAGED_PCI_DEVICE']), GPU]
     live = cloud(states, [consumer('s', host={'VCPU': 2}, gpu={'VGPU': 2})])
-    tree = Change({'host': 'host'}, live, TREE.after, is_atomic=True)
-    [deviation] = find_deviations(tree, live)
+    change = Change({'host': 'host'}, live, CHANGE.after, is_atomic=True)
+    [deviation] = find_deviations(change, live)
     assert (deviation.kind, deviation.is_error) == ('trait', True)

@@ -71,7 +71,7 @@ def obstacles(merged):
     return [obstacle.reason for obstacle in merged.obstacles]
 
 
-def test_rebase_keeps_other_fields_and_classes_of_others():
+def test_a_merge_keeps_other_fields_and_classes_of_others():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(8, allocation_ratio=4.0)}))
     live = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2)}, 'CUSTOM_T'))
@@ -178,7 +178,7 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
     ]
 
 
-def test_rebase_deletes_no_provider_in_use():
+def test_a_merge_deletes_no_provider_in_use():
     before = cloud(host({'VCPU': Inventory(8)}))
     live = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
     merged = merge(before, cloud(), live)
@@ -186,7 +186,7 @@ def test_rebase_deletes_no_provider_in_use():
     assert merged.operations == ()
 
 
-def test_rebase_deletes_no_provider_that_others_have_changed():
+def test_a_merge_deletes_no_provider_that_others_have_changed():
     """To take it back would make the provider as it was planned on, not as it was."""
     before = cloud(host({'VCPU': Inventory(8)}, 'CUSTOM_T'))
     changed = host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}, 'CUSTOM_T', 'CUSTOM_U')

@@ -4,11 +4,11 @@
 import pytest
 
 from placementclient.changes.tree_merge import merge_change
-from tests.unit.changes.test_deviations import TREE
+from tests.unit.changes.test_deviations import CHANGE
 from tests.unit.insight.clouds import cloud, provider
 
-[HOST] = TREE.before.providers.values()
-CONSUMERS = TREE.before.consumers.values()
+[HOST] = CHANGE.before.providers.values()
+CONSUMERS = CHANGE.before.consumers.values()
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ CONSUMERS = TREE.before.consumers.values()
     ],
 )
 def test_a_tree_with_a_provider_that_others_made_or_moved_is_left_alone(states, message):
-    merged = merge_change(TREE, cloud(states, CONSUMERS))
+    merged = merge_change(CHANGE, cloud(states, CONSUMERS))
     assert [obstacle.reason for obstacle in merged.obstacles] == [message]
     assert merged.operations == ()
 
 
 def test_an_empty_child_may_be_there_already():
     live = cloud([HOST, provider('gpu', 'host')], CONSUMERS)
-    kinds = [type(operation).__name__ for operation in merge_change(TREE, live).operations]
-    assert (merge_change(TREE, live).obstacles, kinds) == ((), ['Reshape'])
+    kinds = [type(operation).__name__ for operation in merge_change(CHANGE, live).operations]
+    assert (merge_change(CHANGE, live).obstacles, kinds) == ((), ['Reshape'])

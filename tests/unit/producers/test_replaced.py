@@ -276,20 +276,24 @@ def test_a_provider_that_the_replacement_has_made_is_no_other_host():
 )
 def test_one_request_moves_inventories_and_allocations(states, consumers, new, written):
     before = cloud(states, [consumer(uuid, old={'VCPU': 2}) for uuid in consumers])
-    (tree,) = plan('', before, replace_provider(before, 'old', new, 'old')).changes
-    (reshape,) = [o for o in list_operations(tree) if isinstance(o, Reshape)]
+    (change,) = plan('', before, replace_provider(before, 'old', new, 'old')).changes
+    (reshape,) = [o for o in list_operations(change) if isinstance(o, Reshape)]
     assert {i.provider_uuid: dict(i.after) for i in reshape.inventories} == written
-    assert [change.uuid for change in reshape.consumers] == consumers
-    assert not [o for o in list_operations(tree) if isinstance(o, SetInventories | SetAllocations)]
+    assert [item.uuid for item in reshape.consumers] == consumers
+    assert not [
+        o for o in list_operations(change) if isinstance(o, SetInventories | SetAllocations)
+    ]
 
 
 def test_rows_tell_two_providers_of_one_name_apart():
     before = cloud([OLD], [consumer('s', old={'VCPU': 2})])
-    (tree,) = plan('', before, replace_provider(before, 'old', 'new', 'old')).changes
-    parts = [(row.object, row.change) for row in change_rows(tree.before, tree.after)]
+    (change,) = plan('', before, replace_provider(before, 'old', 'new', 'old')).changes
+    parts = [(row.object, row.change) for row in change_rows(change.before, change.after)]
     assert ('old', 'create') in parts
     assert ('old (old)', 'delete') in parts
-    (moved,) = [row for row in change_rows(tree.before, tree.after) if row.change == 'allocations']
+    (moved,) = [
+        row for row in change_rows(change.before, change.after) if row.change == 'allocations'
+    ]
     assert (moved.before, moved.after) == ({'old (old)': {'VCPU': 2}}, {'old': {'VCPU': 2}})
 
 
