@@ -136,3 +136,17 @@ additions:
     live = with_usages(live.providers.values(), [*live.consumers.values(), new])
     with pytest.raises(Obstructed, match=f'h0_nic has allocations: consumer {new.uuid}'):
         taken_back(live, plan.changes[0])
+
+
+def test_a_newcomer_on_a_target_of_two_sources_is_in_the_way():
+    spec = """
+- {from_resource_provider: cell0, to_resource_provider: h0_gpu, moved_resources: {VGPU: 2}}
+- {from_resource_provider: cell1, to_resource_provider: h0_gpu, moved_resources: {VGPU: 2}}
+"""
+    cells = {name: {'inventories': {'VGPU': {'total': 2}}} for name in ('cell0', 'cell1')}
+    plan = planned(cloud({'h0': {'children': cells}}, {}), spec=spec)
+    live = applied(plan.changes[0].before, plan.changes[0])
+    new = Consumer(uuid_of('new'), {live.find_existing('h0_gpu').uuid: {'VGPU': 1}})
+    live = with_usages(live.providers.values(), [new])
+    with pytest.raises(Obstructed, match='1 VGPU on h0_gpu may go back to cell0, cell1'):
+        taken_back(live, plan.changes[0])
