@@ -138,7 +138,6 @@ def _explain_failures(where: str, url: str = '') -> Iterator[None]:
 
 
 def _make_sqlite_url(path: Path) -> str:
-    """Return the URL of a SQLite file."""
     return URL.create('sqlite', database=str(path)).render_as_string()
 
 

@@ -164,16 +164,13 @@ def make_provider_state(record: ProviderRecord, shared: SharedParts) -> Provider
 
 
 def make_consumer(uuid: str, record: ConsumerRecord) -> Consumer:
-    """Return the consumer of a record."""
     return Consumer(uuid, *astuple(record))
 
 
 def make_provider_record(state: ProviderState) -> ProviderRecord:
-    """Return the record of a provider."""
     provider, *content = astuple(state)
     return ProviderRecord(*astuple(provider), *content)
 
 
 def make_consumer_record(consumer: Consumer) -> ConsumerRecord:
-    """Return the record of a consumer."""
     return ConsumerRecord(*astuple(consumer)[1:])

@@ -149,7 +149,6 @@ def _refuse_repeated(spec: Spec) -> None:
 
 
 def _read_moves(cursor: Cursor) -> tuple[Move, ...]:
-    """Return the moves of the long form."""
     return () if cursor.value is None else cursor.sequence(lambda item: _read_move(item, ('root',)))
 
 
@@ -209,7 +208,6 @@ def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
 
 
 def _read_moved_amount(cursor: Cursor) -> int | Literal['all']:
-    """Return the amount of a class that moves."""
     return ALL if cursor.value == ALL else cursor.integer(1, UNLIMITED)
 
 

@@ -129,7 +129,6 @@ DeviceRecords = Iterator[tuple[Mapping[str, str], int | None]]
 
 
 def _read_csv(text: str, path: str) -> DeviceRecords:
-    """Yield the rows of CSV."""
     lines = split_lines(text)
     header = lines[0]
     if ';' in header and ',' not in header:
@@ -142,7 +141,6 @@ def _read_csv(text: str, path: str) -> DeviceRecords:
 
 
 def _read_mysql_batch(text: str, path: str) -> DeviceRecords:
-    """Yield the rows of the output of ``mysql --batch``: tabs between fields."""
     rows = (list(map(_unescape, line.split('\t'))) for line in split_lines(text))
     yield from _read_table(((cells, number) for number, cells in enumerate(rows, 1)), path)
 
@@ -175,7 +173,6 @@ def _read_table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecor
 
 
 def _read_json(text: str, path: str) -> DeviceRecords:
-    """Yield the rows of a JSON list of objects."""
     try:
         document = strict_json.decode_json(text.encode(), _RECORDS)
     except (strict_json.InvalidJSON, UnicodeError) as reason:
@@ -188,7 +185,6 @@ def _read_json(text: str, path: str) -> DeviceRecords:
 
 
 def _read_mysql_xml(text: str, path: str) -> DeviceRecords:
-    """Yield the rows of the output of ``mysql --xml``."""
     for row in markup.parse_xml(text, path).findall('row'):
         # NULL has the attribute xsi:nil and no text.
         yield {cell.get('name', ''): (cell.text or '').strip() for cell in row}, None

@@ -204,7 +204,6 @@ def _parse_pci_address(element: Element, path: str) -> str:
 
 
 def _parse_root(content: bytes, path: str, tag: str) -> Element:
-    """Return the root element of an XML file, which has to have a tag."""
     root = markup.parse_xml(content, path)
     if root.tag != tag:
         raise errors.BadFile(path, f'not a <{tag}>')
@@ -212,7 +211,6 @@ def _parse_root(content: bytes, path: str, tag: str) -> Element:
 
 
 def _parse_uuid(text: str | None, path: str) -> str:
-    """Return a UUID in small letters, or raise an error for other text."""
     uuid = (text or '').strip().lower()
     if not is_uuid(uuid):
         raise errors.BadFile(path, 'has no UUID where there has to be one')

@@ -79,12 +79,7 @@ def test_a_conflict_is_not_repeated_with_a_generation_of_the_operator(clock):
     assert clock.pauses == []
 
 
-def test_a_write_without_an_answer_is_attempted_again(clock):
-    assert retried(failing(*[lost()] * 5)) == 'done'
-    assert len(clock.pauses) == 5
-
-
-@pytest.mark.parametrize('max_retries', [0, 2])
+@pytest.mark.parametrize('max_retries', [0, 5])
 def test_lost_writes_are_attempted_as_often_as_the_client_allows(clock, max_retries):
     with pytest.raises(errors.Unreachable):
         attempts.retry_conflicts(Client(None, max_retries=max_retries), failing(*[lost()] * 9))

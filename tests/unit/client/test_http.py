@@ -6,14 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import keystoneauth1.exceptions
 import pytest
-from keystoneauth1.session import Session
-from keystoneauth1.token_endpoint import Token
 from requests import exceptions
 
 from placementclient.basis.errors import BadArgument, PlacementError
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
-from placementclient.client.microversion import Microversion
 from placementclient.client.sent_changes import SentChange
 from tests.unit.dialogue import NOTHING, URL, Reply, fault, get
 
@@ -68,24 +65,6 @@ def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(client, servi
         client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
     assert len(service.requests) == 1
     assert refusal.value.may_be_done
-
-
-class NoKeystone(Token):
-    """What nobody gives a token."""
-
-    def get_token(self, session):
-        raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
-
-    def get_endpoint(self, session, **kwargs):
-        raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
-
-
-def test_a_request_without_a_token_was_not_sent(service):
-    client = Client(Session(NoKeystone(URL, 'token')), Microversion(1, 39))
-    with pytest.raises(errors.Unreachable, match='Keystone is down') as refusal:
-        client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
-    assert not refusal.value.may_be_done
-    assert service.requests == []
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_a_refused_connection_is_an_error_with_the_url():
     for endpoint in (endpoints.LIST_TRAITS, endpoints.CREATE_CLASS):
         assert message(f'http://user:secret@{where}/placement', endpoint=endpoint) == sentence
     keystone = Password(f'http://{where}', username='u', password='p', project_name='p')
-    assert message('', auth=keystone) == sentence
+    assert message('', auth=keystone, endpoint=endpoints.CREATE_CLASS) == sentence
 
 
 def test_a_host_name_that_does_not_resolve_is_an_error():

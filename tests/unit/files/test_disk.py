@@ -64,11 +64,6 @@ def test_a_failed_write_keeps_the_former_file(tmp_path, snapshot, monkeypatch):
     assert os.listdir(tmp_path) == ['cloud.json']
 
 
-def test_a_written_file_is_readable_by_its_owner_alone(tmp_path, snapshot):
-    disk.write_snapshot(str(tmp_path / 'cloud.json'), snapshot)
-    assert (tmp_path / 'cloud.json').stat().st_mode & 0o777 == 0o600
-
-
 @pytest.mark.parametrize('mode', [0o600, 0o640, 0o644])
 def test_an_overwritten_file_keeps_its_permissions(tmp_path, snapshot, mode):
     path = tmp_path / 'text'

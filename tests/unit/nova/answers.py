@@ -105,7 +105,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
          'flavor': _FLAVOR | {'id': 'small', 'name': 'small', 'extra_specs': {}, 'location': None}},
         'servers',
     ),
-    'fping': ('servers', {'id': A, 'project_id': B, 'alive': True}, ''),
     'migrations': ('migrations', _MIGRATION, 'migrations'),
     'migrations 2.80': (
         'migrations',
@@ -191,7 +190,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
     'quota list --compute': (
         'quotas', {'Project ID': A, 'Cores': 20, 'Instances': 10, 'Ram': -1}, 'quotas',
     ),
-    'actions': ('instanceActions', {'action': 'stop', 'instance_uuid': A, 'request_id': 'r'}, ''),
     # Keystone.
     'projects': (
         'projects', _KEYSTONE | {'is_domain': False, 'domain_id': B, 'enabled': True}, 'projects',
@@ -203,12 +201,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
         'registered_limits', _LIMIT | {'default_limit': 10}, 'registered_limits',
     ),
     'limits': ('limits', _LIMIT | {'project_id': B, 'domain_id': None, 'resource_limit': 5}, ''),
-    'limit list': (
-        'limits',
-        {'ID': A, 'Project ID': B, 'Service ID': B, 'Resource Name': 'class:VCPU',
-         'Resource Limit': 5, 'Description': None, 'Region ID': None},
-        '',
-    ),
     # Ironic.
     'nodes': ('nodes', _NODE, ''),
     'node details': ('nodes', _NODE | {'resource_class': 'gold', 'retired': False}, 'nodes'),
@@ -219,9 +211,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
         'nodes',
     ),
     'bare metal ports': ('ports', {'uuid': A, 'address': '00:00:5e:00:53:01', **_LINKS}, ''),
-    'bare metal allocations': (
-        'allocations', {'uuid': A, 'name': 'one', 'state': 'active', 'resource_class': 'gold'}, '',
-    ),
     # Neutron.
     'ports': ('ports', _PORT, ''),
     'ports, of an administrator': (
@@ -244,10 +233,8 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
         'subnets', _SUBNET | {'segment_id': None}, 'segment_addresses, segments',
     ),
     'networks': ('networks', _NETWORKED | {'subnets': [A], 'shared': False}, ''),
-    'routers': ('routers', _NETWORKED | {'ha': False, 'routes': []}, ''),
     'segments': ('segments', _NAMED | {'network_id': B, 'network_type': 'vlan'}, ''),
     'neutron quotas': ('quotas', {'project_id': A, 'network': 10, 'port': 50}, ''),
-    'versions': ('versions', {'id': 'v2.0', 'status': 'CURRENT', **_LINKS}, ''),
     # Glance and Cinder.
     'images': (
         'images', _NAMED | {'status': 'active', 'disk_format': 'raw', 'visibility': 'public'}, '',

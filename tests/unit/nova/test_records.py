@@ -180,11 +180,6 @@ def test_the_flavor_needs_no_other_details():
     assert (server.flavor, server.is_detailed) == (SMALL, False)
 
 
-def test_servers_listed_by_openstackclient_have_no_details():
-    with pytest.raises(errors.BadFile, match='GET /servers/detail'):
-        server_details([DETAIL | {'flavor': 'm'}], 's.json')
-
-
 @pytest.mark.parametrize(
     ('metadata', 'zone', 'projects'),
     [
