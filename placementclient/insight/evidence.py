@@ -57,7 +57,7 @@ _STAYED = 'no migration shows that it has left'
 
 
 class NovaRecords(NamedTuple):
-    """The records of Nova, and the word of the operator.
+    """The records of Nova, and the word of the operator, that decide which allocations may go.
 
     :param migrations: the migrations of servers; ``None`` if they are not known
     :param hypervisors: the compute nodes; ``None`` if they are not known
@@ -77,8 +77,8 @@ class NovaRecords(NamedTuple):
 class Verdict:
     """The allocations of a consumer that may be freed, and the reason why others may not.
 
-    :param freed: the UUIDs of the providers on which it needs nothing
-    :param unproved: those on which it seems to need nothing
+    :param freed: the UUIDs of the providers on which the consumer needs nothing
+    :param unproved: those on which the consumer seems to need nothing, without a proof
     :param held: the amounts on other hosts that its own host lacks, by the UUID of the provider
     :param reason: why the others are not freed
     :param is_under_way: whether a migration in progress needs the allocations
@@ -271,7 +271,7 @@ class Evidence:
     def _find_lacking(
         self, amounts: Resources, holding: Consumer, server: Server, own: str
     ) -> Resources:
-        """Return those of some amounts of which a server has less on its own host."""
+        """Return the amounts, out of some, of which a server has less on its own host."""
         serving = self.find_serving_uuids(own)
         there = [held for uuid, held in holding.allocations.items() if uuid in serving]
         present = count_pcpu_as_vcpu(sum_parts(there))
@@ -297,7 +297,7 @@ class Evidence:
         return newest if before.created_at != newest.created_at else None
 
     def _find_ends(self, migration: ServerMigration | None) -> dict[str | None, str | None]:
-        """Return the root of each host on which a migration may have ended, with the other's."""
+        """Return the root of each host where a migration may have ended, with that of the other."""
         if migration is None:
             return {}
         source = self._find_root(migration.source_compute, migration.source_node)

@@ -54,7 +54,7 @@ def find_heals(
     amounts: bool = False,
     shared_names: Collection[str] = (),
 ) -> Iterator[Heal]:
-    """Yield the servers without allocations on their host, with another owner, or short of ports'.
+    """Yield the servers without allocations on their host, their owner, or their ports' resources.
 
     As ``nova-manage placement heal_allocations`` (34.0), but without resources whose provider on
     the host is unknown. Old allocations without an owner have a placeholder.

@@ -59,7 +59,7 @@ def describe_absent_name(name: Finding) -> str:
     return _SENTENCES[name.kind].format(name.subject, hint=name.facts.get('hint', ''))
 
 
-def find_absent(reported: Names, request: CandidateRequest) -> Iterator[Finding]:
+def find_absent_names(reported: Names, request: CandidateRequest) -> Iterator[Finding]:
     """Yield a finding for each requested class, trait and aggregate that no provider has.
 
     It is an error only if no service knows the name, or if it is not the UUID of an aggregate.

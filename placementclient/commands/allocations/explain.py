@@ -222,7 +222,7 @@ class ExplainCandidate(DocumentCommand):
         )
         first, places, second, server = question
         names = unknown_names.Names.from_snapshot(snapshot)
-        for absent in unknown_names.find_absent(names, first):
+        for absent in unknown_names.find_absent_names(names, first):
             self.log.warning(places.insert_names(unknown_names.describe_absent_name(absent)))
         self.warn(service_faults.list_service_faults(snapshot, first))
         index = matching.index_snapshot(snapshot)

@@ -297,7 +297,7 @@ def make_flavor_requests(
         if request.undecided_parts:
             uncounted = ', '.join(request.undecided_parts)
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
-        for absent in unknown_names.find_absent(names, request.first):
+        for absent in unknown_names.find_absent_names(names, request.first):
             sentence = unknown_names.describe_absent_name(absent)
             warn(f'{subject} {places.insert_names(sentence)}')
         if request.first.common.resources or request.first.groups:

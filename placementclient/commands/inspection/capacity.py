@@ -175,7 +175,9 @@ class ShowCapacity(base.Lister):
         """Refuse classes and traits of a request that cannot exist; warn of those nobody has."""
         from placementclient.insight import unknown_names
 
-        absent = [*unknown_names.find_absent(unknown_names.Names.from_snapshot(snapshot), request)]
+        absent = [
+            *unknown_names.find_absent_names(unknown_names.Names.from_snapshot(snapshot), request)
+        ]
         wrong = [unknown_names.describe_absent_name(name) for name in absent if name.is_wrong]
         if wrong:
             raise errors.BadArgument('; '.join(wrong))

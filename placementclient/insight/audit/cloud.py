@@ -291,7 +291,7 @@ class AuditedConsumer:
 
     @property
     def hosts_beside_home(self) -> list[str]:
-        """The roots beside that of the host that Nova names; empty if none is that host's."""
+        """The roots other than the host that Nova names; empty if nothing is held on that host."""
         home = self.cloud.select_named_roots(
             list(self.hosts), self.server.hosts if self.server else ()
         )
@@ -321,7 +321,7 @@ class AuditedConsumer:
 
     @property
     def is_orphan(self) -> bool:
-        """True if Nova knows no such server, or only that it is deleted."""
+        """True if Nova has no server with the consumer's UUID, or only a deleted one."""
         cloud, uuid = self.cloud, self.consumer.uuid
         if uuid in cloud.answers.gone or uuid in cloud.deleted:
             return True

@@ -11,7 +11,7 @@ from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.insight.candidates.conflicts import minimize_conflict
 from placementclient.insight.candidates.matching import Matcher, ProviderIndex, index_snapshot
 from placementclient.insight.candidates.requirements import list_requirements
-from placementclient.insight.unknown_names import Names, describe_absent_name, find_absent
+from placementclient.insight.unknown_names import Names, describe_absent_name, find_absent_names
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE
 from placementclient.model.requests import CandidateRequest
@@ -78,7 +78,7 @@ def _describe_unmet(
     """Return the facts why no tree has candidates of a request; empty if one has."""
     if not request.common.resources and not request.groups:
         return {}
-    if missing := [*map(describe_absent_name, find_absent(names, request))]:
+    if missing := [*map(describe_absent_name, find_absent_names(names, request))]:
         return {'nobody_has': missing}
     together = _find_conflict(hosts, request)
     return {'never_on_one_host': together} if together else {}

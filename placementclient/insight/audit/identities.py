@@ -35,8 +35,8 @@ class NodeRoots(NamedTuple):
     """A compute node of Nova, and the roots in Placement that may be its host.
 
     :param live: the root with its UUID
-    :param dead: those that no compute node uses, and whose names are similar
-    :param by_servers: those that no compute node uses, and whose servers are all on this node
+    :param dead: the roots that no compute node uses, and whose names are similar
+    :param by_servers: the roots that no compute node uses, and whose servers are all on this node
     """
 
     node: Hypervisor

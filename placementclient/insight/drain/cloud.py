@@ -13,12 +13,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.insight.drain import departures, requests
-from placementclient.insight.drain.departures import (
-    GONE,
-    Departure,
-    MoveState,
-    Obstacle,
-)
+from placementclient.insight.drain.departures import GONE, Departure, MoveState, Obstacle
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import Knowledge, name_cell
 from placementclient.insight.drain.numbers import KindNumber
@@ -142,36 +137,41 @@ class DrainCloud:
 
     def find_occupants(self, hosts: Iterable[str]) -> Occupants:
         """Return the servers of hosts, and what else uses them and cannot move."""
-        servers, offloaded, unsettled = occupants = Occupants([], [], [])
+        occupants = Occupants([], [], [])
         for uuid in hosts:
             for consumer in self.snapshot.consumers_in(uuid):
-                obstacle = self._find_obstacle(consumer, uuid)
-                if obstacle is None:
-                    leaving = self.find_departure(consumer.uuid)
-                    is_stuck = leaving.state is MoveState.CANNOT_MOVE
-                    if leaving.needs_place or not is_stuck:
-                        move = ServerMove(consumer.uuid, uuid, consumer.allocations, {})
-                        (servers if leaving.needs_place else offloaded).append(move)
-                    if is_stuck:
-                        command = leaving.command.format(server=consumer.uuid)
-                        obstacle = Obstacle(consumer.uuid, leaving.reason, command)
-                if obstacle:
-                    unsettled.append(self._make_unsettled(obstacle, uuid))
+                self._add_consumer(occupants, consumer, uuid)
             for state in self.tree(uuid):
                 if unlisted := self.snapshot.unlisted_usages(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
                     command = f'{self._audit} --subject {state.reference}'
                     obstacle = Obstacle(state.name, reason, command)
-                    unsettled.append(self._make_unsettled(obstacle, uuid))
+                    occupants.unsettled.append(self._make_unsettled(obstacle, uuid))
         return occupants
+
+    def _add_consumer(self, occupants: Occupants, consumer: Consumer, root_uuid: str) -> None:
+        """Add a consumer on a host to the lists to which it belongs."""
+        if obstacle := self._find_obstacle(consumer, root_uuid):
+            occupants.unsettled.append(self._make_unsettled(obstacle, root_uuid))
+            return
+        leaving = self.find_departure(consumer.uuid)
+        if leaving.state is MoveState.CANNOT_MOVE:
+            command = leaving.command.format(server=consumer.uuid)
+            obstacle = Obstacle(consumer.uuid, leaving.reason, command)
+            occupants.unsettled.append(self._make_unsettled(obstacle, root_uuid))
+        move = ServerMove(consumer.uuid, root_uuid, consumer.allocations, {})
+        if leaving.needs_place:
+            occupants.servers.append(move)
+        elif leaving.state is not MoveState.CANNOT_MOVE:
+            occupants.offloaded.append(move)
 
     def find_servers_by_host(self, hosts: Iterable[str]) -> dict[str, list[ServerMove]]:
         """Return the servers of each host that need a place elsewhere if the host is emptied."""
-        residents: dict[str, list[ServerMove]] = {uuid: [] for uuid in hosts}
-        for server in self.find_occupants(residents).servers:
-            residents[server.source].append(server)
-        return residents
+        by_host: dict[str, list[ServerMove]] = {uuid: [] for uuid in hosts}
+        for server in self.find_occupants(by_host).servers:
+            by_host[server.source].append(server)
+        return by_host
 
     def find_departure(self, server_uuid: str) -> Departure:
         """Return the command that moves a server off its host."""

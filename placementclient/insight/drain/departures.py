@@ -45,8 +45,8 @@ class Departure(NamedTuple):
     needs_place: bool = True
 
 
-def _make_waiting_departure(reason: str, command: str) -> Departure:
-    """Return that a server cannot move, for a reason, before a command."""
+def _make_blocked(reason: str, command: str) -> Departure:
+    """Return the departure of a server that cannot move, for a reason, before a command."""
     return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
 
 
@@ -57,16 +57,12 @@ _DEPARTURES = {
     ('stopped', 'shutoff'): Departure(MoveState.COLD, _COLD),
     # "openstack server shelve --offload" passes over a server that is shelved already.
     ('shelved',): Departure(MoveState.MOVE, 'nova shelve-offload {server}', needs_place=False),
-    ('suspended',): _make_waiting_departure('is suspended', 'resume'),
-    ('rescued', 'rescue'): _make_waiting_departure('is rescued', 'unrescue'),
-    ('resized', 'verify_resize'): _make_waiting_departure(
-        'waits for its resize to end', 'resize confirm'
-    ),
-    ('error',): _make_waiting_departure('is in error', 'set --state active'),
-    ('building', 'build'): _make_waiting_departure('is being built', 'show'),
-    ('soft-delete', 'soft_deleted'): _make_waiting_departure(
-        'is deleted and can be restored', 'restore'
-    ),
+    ('suspended',): _make_blocked('is suspended', 'resume'),
+    ('rescued', 'rescue'): _make_blocked('is rescued', 'unrescue'),
+    ('resized', 'verify_resize'): _make_blocked('waits for its resize to end', 'resize confirm'),
+    ('error',): _make_blocked('is in error', 'set --state active'),
+    ('building', 'build'): _make_blocked('is being built', 'show'),
+    ('soft-delete', 'soft_deleted'): _make_blocked('is deleted and can be restored', 'restore'),
 }
 #: Servers in these states are on no host: their allocations on hosts are left over.
 GONE = frozenset({'deleted', 'shelved_offloaded'})
@@ -203,13 +199,13 @@ def find_restriction(
 def choose_departure(state: str, restricted: Restriction | None) -> Departure:
     """Return the command that moves a server off its host; without a state, of an active one."""
     known = (way for states, way in _DEPARTURES.items() if state in states)
-    of_state = next(known, _make_waiting_departure(f'is {state}', 'show'))
+    of_state = next(known, _make_blocked(f'is {state}', 'show'))
     if restricted is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:
         return of_state
     if not restricted.is_cold:
         return Departure(MoveState.CANNOT_MOVE, '', restricted.reason, needs_place=False)
     if state == 'paused':
-        return _make_waiting_departure(f'is paused and {restricted.reason}', 'unpause')
+        return _make_blocked(f'is paused and {restricted.reason}', 'unpause')
     return Departure(MoveState.COLD, _COLD, restricted.reason)
 
 

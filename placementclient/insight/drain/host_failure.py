@@ -64,57 +64,57 @@ def check_failures(
     :param effort: how long to search for what the packing by best fit does not find, for all
         failures, in seconds
     """
-    residents = cloud.find_servers_by_host(hosts)
-    order = _sort_by_size(cloud, residents)
+    by_host = cloud.find_servers_by_host(hosts)
+    order = _sort_by_size(cloud, by_host)
     possible = comb(len(order), number)
     if number > 1:
         few = max(n for n in range(number, len(order) + 1) if comb(n, number) <= MOST)
         order = order[:few]
     checked = list(combinations(order, number))
-    homeless = _count_unplaced_servers(cloud, residents, checked)
-    worst_first = sorted(homeless, key=lambda lost: -homeless[lost])
+    unplaced = _count_unplaced_servers(cloud, by_host, checked)
+    worst_first = sorted(unplaced, key=lambda lost: -unplaced[lost])
     share = effort / max(1, len(worst_first[:MOST_SEARCHED]))
     failures = []
     for place, lost in enumerate(worst_first):
-        total, verdict = sum(len(residents[host]) for host in lost), DrainVerdict.UNDETERMINED
-        bounds = total - homeless[lost], total
+        total, verdict = sum(len(by_host[host]) for host in lost), DrainVerdict.UNDETERMINED
+        bounds = total - unplaced[lost], total
         if place < MOST_SEARCHED:
             decision = decide_drain(cloud, lost, effort=share)
             bounds, verdict = decision.bounds, decision.verdict
         if verdict is not DrainVerdict.YES:
             failures.append(HostFailure(lost, total, *bounds, verdict))
     failures.sort(key=lambda loss: (loss.most - loss.servers, loss.least - loss.servers))
-    total = sum(len(residents[host]) for host in checked[0])
+    total = sum(len(by_host[host]) for host in checked[0])
     largest = HostFailure(checked[0], total, total, total, DrainVerdict.YES)
     return HostFailures(failures, [*failures, largest][0], len(checked), possible)
 
 
 def _count_unplaced_servers(
     cloud: DrainCloud,
-    residents: Mapping[str, Sequence[ServerMove]],
+    by_host: Mapping[str, Sequence[ServerMove]],
     failures: Iterable[tuple[str, ...]],
 ) -> dict[tuple[str, ...], int]:
     """Return the number of servers without a place by best fit, of each failure with any."""
-    servers = [server for servers in residents.values() for server in servers]
+    servers = [server for servers in by_host.values() for server in servers]
     packing = Packing(build_problem(cloud, group_by_kind(servers, cloud.number_strict_request), ()))
     packing.rank_hosts(packing.problem.host_numbers, packing.problem.servers)
-    homeless = {}
+    unplaced = {}
     for lost in failures:
-        servers = [server for host in lost for server in residents[host]]
+        servers = [server for host in lost for server in by_host[host]]
         counts = Counter(map(cloud.number_strict_request, servers))
         places = packing.find_places(counts, lost)
         if missing := len(servers) - sum(map(len, places.values())):
-            homeless[lost] = missing
-    return homeless
+            unplaced[lost] = missing
+    return unplaced
 
 
-def _sort_by_size(cloud: DrainCloud, residents: Mapping[str, Sequence[ServerMove]]) -> list[str]:
+def _sort_by_size(cloud: DrainCloud, by_host: Mapping[str, Sequence[ServerMove]]) -> list[str]:
     """Sort hosts by the share of the cloud's free amounts that their servers need."""
     free = {line.resource_class: line.free for line in totals.sum_by_class(cloud.snapshot)}
     sizes = {}
-    for uuid, servers in residents.items():
+    for uuid, servers in by_host.items():
         needed = sum_parts(part for server in servers for part in server.before.values())
         sizes[uuid] = max(
             (n / max(1, free.get(name, 0)) for name, n in needed.items()), default=0.0
         )
-    return sorted(residents, key=lambda uuid: (-sizes[uuid], uuid))
+    return sorted(by_host, key=lambda uuid: (-sizes[uuid], uuid))

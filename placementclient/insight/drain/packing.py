@@ -23,7 +23,7 @@ Places = dict[KindNumber, list[Placed]]
 class Packing:
     """The places of servers, and the room that they leave.
 
-    :ivar places: those of the servers of the problem
+    :ivar places: the places of the servers of the problem
     :ivar bound: the most servers of the problem that can have a place
     """
 
@@ -131,7 +131,7 @@ class Packing:
         return places
 
     def find_places(self, counts: Mapping[KindNumber, int], excluded: Iterable[str]) -> Places:
-        """Return places for servers that keep their present ones; use no room.
+        """Return places that servers could have beside their present ones; the room stays as it is.
 
         :param excluded: the UUIDs of hosts that receive none
         """

@@ -66,7 +66,7 @@ class ShapeFit(NamedTuple):
     :param only: the only option of such a host; ``None`` if there may be several
     :param fixed: the amounts that a server takes with any option, by index into the room
     :param is_fixed: whether a server takes no other amounts
-    :param sums: the least amounts of the sums that a server takes with any option
+    :param sums: the least that a server takes with any option, in the sum of each class
     :param surplus: how many traits and aggregates the root has that the request does not name
     """
 
@@ -83,7 +83,7 @@ class Problem:
     """Servers that need a place, and the hosts that may receive them.
 
     :param requests: by the number of the kind
-    :param servers: those of each kind
+    :param servers: by the number of the kind
     :param pools: the free amounts of sharing providers
     :param limits: how many servers of a server group a host may have, by the group's name
     """
@@ -112,7 +112,7 @@ class Problem:
         return {self.hosts[number].uuid: number for number in self.host_numbers}
 
     def find_host_numbers(self, hosts: Iterable[str]) -> list[HostNumber]:
-        """Return the numbers of those of some hosts, by UUID, that may receive servers."""
+        """Return the numbers of hosts, by UUID, leaving out hosts that may receive no servers."""
         return [self._numbers_by_uuid[uuid] for uuid in hosts if uuid in self._numbers_by_uuid]
 
     @cached_property
@@ -135,7 +135,7 @@ class Problem:
     def find_shape_fits(
         self, kind: KindNumber, shapes: Collection[ShapeNumber]
     ) -> Iterator[tuple[ShapeNumber, ShapeFit]]:
-        """Yield those of some shapes that can serve a kind, each with the facts about it."""
+        """Yield the shapes, out of some, that can serve a kind, each with its fit."""
         # Where each rack has an aggregate there are as many shapes as racks.
         members = self.requests[kind].root_member_of
         single = [name for names in members if len(names) == 1 for name in names]

@@ -55,8 +55,8 @@ def split_into_batches(
 ) -> list[HostBatch]:
     """Return the hosts in batches.
 
-    :param size: so many hosts are a batch; ``None``: the hosts of the smallest aggregate of each
-        are; a host in none is a batch alone
+    :param size: the number of hosts in a batch; ``None``: hosts with the same smallest aggregate
+        are a batch, and a host in no aggregate is one alone
     """
     if size is not None:
         return [tuple(hosts[start : start + size]) for start in range(0, len(hosts), size)]

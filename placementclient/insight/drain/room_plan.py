@@ -38,8 +38,8 @@ class RoomDecision:
 
     :param room: how many of them have room without any move
     :param bound: the fewest moves that there can be
-    :param leaving: the servers on whose unknown requests it depends
-    :param unsettled: those that cannot move, and on which it depends
+    :param leaving: the servers on whose unknown requests the decision depends
+    :param unsettled: the findings about those of them that cannot move
     """
 
     verdict: DrainVerdict
