@@ -99,18 +99,6 @@ def test_a_client_of_a_url_has_no_transaction(client):
     assert client.snapshot_reader is None
 
 
-def test_a_plan_is_applied_and_rolled_back_in_transactions(tables, client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud(hosts=3))
-    plan = clouds.plan_of(before, moved_trait=True, aggregates=True)
-    path = str(tmp_path / 'plan.journal')
-    applied = engines.apply(tables, plan, path, workers=2)
-    assert {tree.state for tree in applied.trees} == {State.APPLIED}
-    assert engines.verify(client, plan) == []
-    back = engines.rollback(tables, plan, path, workers=2)
-    assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
-    assert clouds.content(clouds.captured(client)) == clouds.content(before)
-
-
 def test_a_conflict_rolls_back_what_was_prepared(tables, tmp_path):
     plan = clouds.plan_of(clouds.loaded(tables, clouds.cloud()))
     with clouds.disturbed(tables, 'PUT', '/resource_providers/', _conflict):

@@ -7,7 +7,7 @@ import pkgutil
 import pytest
 
 import placementclient
-from placementclient.basis.errors import BadFile, ExitStatus, PlacementError, Unexpected
+from placementclient.basis.errors import ExitStatus, PlacementError, Unexpected
 from placementclient.client import errors
 
 
@@ -22,13 +22,6 @@ def test_exit_statuses_are_a_contract():
         'PARTIAL': 6,
         'INTERRUPTED': 130,
     }
-
-
-@pytest.mark.parametrize(
-    ('line', 'text'), [(None, 'a.yaml: not a plan'), (3, 'a.yaml:3: not a plan')]
-)
-def test_a_bad_file_is_named_with_the_line(line, text):
-    assert str(BadFile('a.yaml', 'not a plan', line)) == text
 
 
 def test_providers_get_their_names_beside_their_uuids():

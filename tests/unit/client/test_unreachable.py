@@ -9,7 +9,6 @@ from keystoneauth1.identity import Password
 from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 
-from placementclient.api import trait
 from placementclient.basis.errors import PlacementError
 from placementclient.client import endpoints, errors, unreachable
 from placementclient.client.http import Client
@@ -165,12 +164,6 @@ def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
     client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
     assert client.last_change == SentChange('DELETE /traits/CUSTOM_X', is_done=True)
     started[0].close()
-
-
-def test_a_write_that_was_lost_once_stays_unknown(serve):
-    client = Client(Session(Token(serve(sends(b'')).url, 'a-token')), HIGHEST, max_retries=1)
-    with pytest.raises(errors.NoAnswer, match='it is unknown whether it was done'):
-        trait.create(client, 'CUSTOM_X')
 
 
 def test_https_to_a_service_without_tls_is_an_error(listening):

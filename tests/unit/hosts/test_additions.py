@@ -65,7 +65,6 @@ def test_virtual_functions_belong_to_the_provider_of_their_parent():
     ('tag', 'name'),
     [
         ('PGPU', 'PGPU'),
-        ('pgpu', 'PGPU'),
         ('custom_gpu', 'CUSTOM_GPU'),
         ('a40-16q', 'CUSTOM_A40_16Q'),
         ('', 'CUSTOM_PCI_8086_1563'),

@@ -99,18 +99,21 @@ def test_assignments_name_a_server_with_another_amount_than_allocated():
     ]
 
 
-def test_assignments_name_a_device_that_is_on_two_cards():
+@pytest.mark.parametrize(
+    ('devices', 'reason'),
+    [
+        ([(GPU0, ''), (GPU1, '')], f'is on several devices of gpu1: {GPU0}, {GPU1}'),
+        ([(GPU0, 'b'), (GPU0, 'a')], 'has several types: a, b'),
+    ],
+)
+def test_assignments_name_a_device_about_which_files_differ(devices, reason):
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
-    devices = tuple(MediatedDevice(MDEVS[0], gpu, '', f'{gpu}.xml') for gpu in (GPU0, GPU1))
-    host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
-    rows, contradictions = outcome(assignments.assign_mediated_devices, [host])
-    assert rows == []
-    assert contradictions == [
-        (
-            MDEVS[0],
-            f'is on several devices of gpu1: {GPU0}, {GPU1}; it is attached to server {SERVERS[0]}',
-        )
-    ]
+    described = tuple(MediatedDevice(MDEVS[0], *device, 'a.xml') for device in devices)
+    host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: described})
+    assert outcome(assignments.assign_mediated_devices, [host]) == (
+        [],
+        [(MDEVS[0], f'{reason}; it is attached to server {SERVERS[0]}')],
+    )
 
 
 def test_assignments_name_a_device_that_two_servers_have():
@@ -126,16 +129,6 @@ def test_assignments_name_a_device_that_two_servers_have():
         f'is attached to server {SERVERS[1]} and to server {SERVERS[0]}: {other}',
         f'is attached to server {SERVERS[2]} twice: {other}',
     ]
-
-
-def test_assignments_name_a_device_of_two_types():
-    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
-    devices = tuple(MediatedDevice(MDEVS[0], GPU0, kind, f'{kind}.xml') for kind in ('b', 'a'))
-    host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
-    rows, contradictions = outcome(assignments.assign_mediated_devices, [host])
-    assert rows == []
-    reason = f'has several types: a, b; it is attached to server {SERVERS[0]}'
-    assert contradictions == [(MDEVS[0], reason)]
 
 
 @pytest.mark.parametrize(
