@@ -34,23 +34,15 @@ class Fill:
 
 
 class FillChange(NamedTuple):
-    """The usage and the capacity of a class before and after a plan."""
+    """The usage and the capacity of a class before and after a plan.
 
-    resource_class: str
-    before: Fill
-    after: Fill
-
-
-class DrainedHost(NamedTuple):
-    """The usage of a class on a host before the first move and after the last one.
-
-    :param host: its name, in the first row of the host only
+    :param host: for a row of a drain; only the first row of a host has its name
     """
 
-    host: str
     resource_class: str
     before: Fill
     after: Fill
+    host: str = ''
 
 
 class Wave(NamedTuple):
@@ -78,7 +70,7 @@ class DrainSection(NamedTuple):
     verdict: str
     messages: list[str]
     emptied: list[str]
-    hosts: list[DrainedHost]
+    hosts: list[FillChange]
     waves: list[Wave]
     hidden_hosts: int
     hidden_waves: int

@@ -13,9 +13,9 @@ from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.render.report.contents import (
-    DrainedHost,
     DrainSection,
     Fill,
+    FillChange,
     Wave,
     measure_provider,
     sum_fills,
@@ -83,7 +83,7 @@ def _make_wave(number: int, moves: list[_DrainedMove]) -> Wave:
 
 def _list_host_fills(
     snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
-) -> Iterator[DrainedHost]:
+) -> Iterator[FillChange]:
     """Yield the usage of each class on each host before the first move and after the last one."""
     last = {move.server: move.allocations for move in moves}
     changes = sum_gains(
@@ -98,5 +98,5 @@ def _list_host_fills(
         title = host
         for name, before in sorted(sum_fills(map(measure_provider, states)).items()):
             gain = sum(changes[state.uuid][name] for state in states)
-            yield DrainedHost(title, name, before, before + Fill(gain))
+            yield FillChange(name, before, before + Fill(gain), title)
             title = ''

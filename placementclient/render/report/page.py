@@ -25,7 +25,7 @@ from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.insight.summary import Numbers
 from placementclient.model.findings import Severity
-from placementclient.model.plans import Plan, UnplannedTree
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Origin
 from placementclient.placing.providers import is_sharing
 from placementclient.render import audit_checks, findings, plans, style
@@ -96,11 +96,9 @@ class _PlanSection:
     :param counts: as ``reshape plan`` prints them
     """
 
-    origin: Origin | None
     counts: Mapping[str, int]
     fill_changes: Sequence[FillChange]
     warnings: Sequence[str]
-    left_out: Sequence[UnplannedTree]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +171,9 @@ def render_page(template: jinja2.Template, report: Report) -> str:
 def _make_plan_section(plan: Plan) -> _PlanSection:
     """Return the section about a plan."""
     return _PlanSection(
-        plan.origin,
         plans.count_plan_parts(plan),
         contents.compare_fills(plan),
         list(plans.list_warnings(plan.changes)),
-        plan.left_out,
     )
 
 

@@ -64,30 +64,22 @@ def list_statements(
 def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement]:
     """Yield sentences about the amounts and capacities that a plan changes."""
     renamed = _sum_renamed(plan)
-    differing = [
-        f'{name} {format_amount(name, was.used)} before, {format_amount(name, becomes.used)} after'
-        for name, was, becomes in changes
-        if becomes.used != was.used + renamed.get(name, 0)
-    ]
-    moved = [
-        f'{name} {format_amount(name, was.used)} used before and after'
-        if was.used == becomes.used
-        else f'{name} {format_amount(name, was.used)} used before, '
-        f'{format_amount(name, becomes.used)} after'
-        for name, was, becomes in changes
-        if name in renamed
-    ]
+    differing, moved, capacities = [], [], []
+    for name, was, becomes, _ in changes:
+        before, after = format_amount(name, was.used), format_amount(name, becomes.used)
+        if becomes.used != was.used + renamed.get(name, 0):
+            differing.append(f'{name} {before} before, {after} after')
+        if name in renamed:
+            is_same = was.used == becomes.used
+            moved.append(f'{name} {before} used before{" and" if is_same else f", {after}"} after')
+        if was.capacity != becomes.capacity:
+            before, after = (format_amount(name, fill.capacity) for fill in (was, becomes))
+            capacities.append(f'{name} {before} before, {after} after')
     if differing:
         yield Statement(Mark.ATTENTION, f'The used amounts change: {", ".join(differing)}')
     else:
         text = ', '.join(moved) or 'no allocation changes'
         yield Statement(Mark.GOOD, f'Nothing is lost: {text}')
-    capacities = [
-        f'{name} {format_amount(name, was.capacity)} before, '
-        f'{format_amount(name, becomes.capacity)} after'
-        for name, was, becomes in changes
-        if was.capacity != becomes.capacity
-    ]
     if capacities:
         yield Statement(Mark.ATTENTION, f'The capacity changes: {", ".join(capacities)}')
     if plan.left_out:

@@ -76,13 +76,6 @@ def test_with_bars_each_class_has_a_line():
     ]
 
 
-def test_ratio_and_reserved_amount_are_shown_where_capacity_differs_from_total():
-    assert list(trees.describe_limits(Inventory(8, reserved=1, allocation_ratio=0.5))) == [
-        '1 reserved',
-        'ratio 0.5',
-    ]
-
-
 def test_colours_change_nothing_else():
     plain = list(trees.format_tree(WHOLE, Style(bars=True)))
     coloured = [

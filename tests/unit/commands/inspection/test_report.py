@@ -43,15 +43,6 @@ def test_report_takes_a_title(placement, tmp_path):
     assert '<dt>Cloud</dt>' not in text
 
 
-def test_report_shows_the_names_of_servers(placement, tmp_path):
-    snapshot = small()
-    cloud = save(tmp_path, 'cloud.json', snapshot)
-    uuid = min(snapshot.consumers)
-    servers = save(tmp_path, 'servers.json', [{'ID': uuid, 'Name': 'web', 'Host': 'h'}])
-    records = embedded(placement(f'{REPORT} --snapshot {cloud} --servers {servers}').stdout)
-    assert {row[0]: row[3] for row in records['consumers']}[uuid] == 'web'
-
-
 def test_report_shows_a_plan(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', flat())
     storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))

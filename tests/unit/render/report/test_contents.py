@@ -8,7 +8,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fill
 from tests.unit.insight.clouds import cloud, consumer, provider
-from tests.unit.render.report.reports import HOST, flat, nested, plan
+from tests.unit.render.report.reports import nested
 
 
 def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
@@ -44,24 +44,6 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
     assert contents.list_host_fills(Cloud(snapshot)) == [
         ('a', 'VCPU', Fill(4, 4)),
         ('b', 'VGPU', Fill(3, 4)),
-    ]
-
-
-def test_the_report_has_the_cloud_before_and_after_a_plan():
-    [tree] = plan(flat()).changes
-    root, *children = tree.providers
-    assert contents.measure_provider(root.content_before) == {
-        'VCPU': Fill(3, 8),
-        'VGPU': Fill(4, 8),
-    }
-    becomes = contents.measure_fills_after(tree)
-    assert becomes[HOST] == {'VCPU': Fill(3, 8)}
-    for child in children:
-        assert contents.measure_provider(child.content_before) == {}
-    assert contents.sum_fills(becomes[child.uuid] for child in children) == {'VGPU': Fill(4, 8)}
-    assert contents.compare_fills(plan(flat())) == [
-        ('VCPU', Fill(3, 8), Fill(3, 8)),
-        ('VGPU', Fill(4, 8), Fill(4, 8)),
     ]
 
 

@@ -30,8 +30,8 @@ def document(**changes):
 def test_the_report_shows_hosts_before_and_after_a_drain():
     panel = drain.make_drain_section(document(), 'd.json', SNAPSHOT)
     assert panel.hosts == [
-        ('b', 'VCPU', Fill(1, 8), Fill(2, 8)),
-        ('a', 'VCPU', Fill(3, 10), Fill(2, 10)),
+        ('VCPU', Fill(1, 8), Fill(2, 8), 'b'),
+        ('VCPU', Fill(3, 10), Fill(2, 10), 'a'),
     ]
     assert panel.waves == [(1, 2, 'a', 'b'), (2, 1, 'b', 'a')]
     assert (panel.hidden_hosts, panel.hidden_waves) == (0, 0)
