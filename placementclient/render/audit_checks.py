@@ -53,7 +53,10 @@ def describe_check(check_id: str) -> str:
 
 
 def _strip_markup(name: str, check: Check, program: str) -> str:
-    """Return a text about a check without markup; commands are in quotes, and stand out so."""
+    """Return a text about a check without markup; commands are in quotes.
+
+    :param name: of the text, as in :data:`LABELS`
+    """
     text = insert_program(find_check_texts(check.id)[name], program)
     if name == 'example':
         return text.strip('`')

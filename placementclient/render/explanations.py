@@ -47,6 +47,7 @@ def format_explanation(
     :param filters: the conditions that filters of Nova's scheduler decide afterwards
     :param limit: the condition of the server group on the host
     """
+    # A requirement names a tree by its UUID, as the request does.
     names = explanation.names.items()
     for line in _format_lines(explanation, most, fallback, filters, limit):
         for uuid, name in names:

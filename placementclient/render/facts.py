@@ -36,7 +36,10 @@ class Facts(columns.FormattableColumn[object]):
 
 
 def show_amount(resource_class: str, amount: int | None) -> Facts:
-    """Return the cell of an amount, for people with the unit of its class: ``1.5 TiB``."""
+    """Return the cell of an amount, for people with the unit of its class: ``1.5 TiB``.
+
+    :param amount: ``None``: the cell is empty
+    """
     text = '' if amount is None else format_amount(resource_class, amount)
     return Facts(amount, lambda _: RightAligned(text))
 

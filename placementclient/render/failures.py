@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from placementclient.planner.infeasibility import Cause
 
 #: How many faults of a file are shown.
-MOST = 100
+MOST_FAULTS = 100
 #: How many undecided rows, and trees with such rows, are printed.
-FIRST = 10
+MOST_ROWS = 10
 #: The next steps where rows are undecided.
 _DECIDE = (
     'Print a script, and run it on the hosts: placement resource provider reshape collector',
@@ -46,9 +46,9 @@ def format_failure(failure: errors.PlacementError) -> Iterator[str]:
     elif isinstance(failure, Undecided):
         yield from _format_undecided(failure)
     elif isinstance(failure, errors.BadFile):
-        yield from _list_faults(failure.faults[:MOST])
-        if len(failure.faults) > MOST:
-            yield f'… and {len(failure.faults) - MOST} more'
+        yield from _list_faults(failure.faults[:MOST_FAULTS])
+        if len(failure.faults) > MOST_FAULTS:
+            yield f'… and {len(failure.faults) - MOST_FAULTS} more'
     else:
         yield str(failure)
     if failure.next_steps:
@@ -67,16 +67,16 @@ def _list_faults(faults: Iterable[errors.BadFile]) -> Iterator[str]:
 def _format_undecided(failure: Undecided) -> Iterator[str]:
     """Yield the undecided rows, their number, and the next steps."""
     trees = Counter(row.tree for row in failure.rows)
-    if len(failure.rows) <= FIRST:
+    if len(failure.rows) <= MOST_ROWS:
         yield 'Undecided:'
     else:
         yield f'Undecided: {len(failure.rows)} rows in {counted(len(trees), "tree")}'
-        counts = itertools.islice(trees.items(), FIRST)
+        counts = itertools.islice(trees.items(), MOST_ROWS)
         yield from (f'  {tree}: {counted(count, "row")}' for tree, count in counts)
-        if len(trees) > FIRST:
-            yield f'  … and {len(trees) - FIRST} more trees'
-        yield f'The first {FIRST} rows:'
-    yield from (f'  {row}' for row in failure.rows[:FIRST])
+        if len(trees) > MOST_ROWS:
+            yield f'  … and {len(trees) - MOST_ROWS} more trees'
+        yield f'The first {MOST_ROWS} rows:'
+    yield from (f'  {row}' for row in failure.rows[:MOST_ROWS])
     yield from (f'Warning: {warning}' for warning in failure.warnings)
     yield format_next_steps(_DECIDE)
 

@@ -34,26 +34,26 @@ def sum_free_amounts(
 ) -> list[FreeAmounts]:
     """Return the free amounts of the other hosts after the moves, by zone and class."""
     changes = sum_gains((move.before, move.after) for move in moves)
-    rooms: dict[tuple[str, str], FreeAmounts] = {}
+    sums: dict[tuple[str, str], FreeAmounts] = {}
     for root in set(cloud.hosts).difference(emptied):
-        place = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
+        zone = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
         for state in cloud.tree(root):
             for name, inventory in state.inventories.items():
-                room = rooms.setdefault(
-                    (place, name),
-                    FreeAmounts(zone=place, resource_class=name, capacity=0, free=0, largest=0),
+                amounts = sums.setdefault(
+                    (zone, name),
+                    FreeAmounts(zone=zone, resource_class=name, capacity=0, free=0, largest=0),
                 )
                 free = max(0, state.free(name) - changes[state.uuid][name])
-                room['capacity'] += inventory.capacity
-                room['free'] += free
-                room['largest'] = max(room['largest'], free)
-    return [rooms[key] for key in sorted(rooms)]
+                amounts['capacity'] += inventory.capacity
+                amounts['free'] += free
+                amounts['largest'] = max(amounts['largest'], free)
+    return [sums[key] for key in sorted(sums)]
 
 
-def describe_free_amounts(rooms: Collection[FreeAmounts]) -> Iterator[str]:
-    """Yield the free amounts as sentences."""
-    has_zones = any(room['zone'] for room in rooms)
-    for place, rows in groupby(rooms, itemgetter('zone')):
+def describe_free_amounts(amounts: Collection[FreeAmounts]) -> Iterator[str]:
+    """Yield a sentence about the free amounts of each availability zone."""
+    has_zones = any(row['zone'] for row in amounts)
+    for zone, rows in groupby(amounts, itemgetter('zone')):
         parts = []
         for row in rows:
             name = row['resource_class']
@@ -62,5 +62,5 @@ def describe_free_amounts(rooms: Collection[FreeAmounts]) -> Iterator[str]:
                 for amount in (row['free'], row['capacity'], row['largest'])
             )
             parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
-        where = f' in {describe_zone(name_zone(place))}' if has_zones else ''
+        where = f' in {describe_zone(name_zone(zone))}' if has_zones else ''
         yield f'Free afterwards{where}: {"; ".join(parts)}'

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 #: Values of labels, and the value.
 Samples = Iterable[tuple[Sequence[str], float]]
 
+#: The labels of the metrics of each inventory: those of openstack-exporter, and of os-capacity.
 _OF_INVENTORY = 'hostname resourcetype provider'
 _OF_HYPERVISOR = 'hypervisor resource provider'
 #: The labels and the help of each metric, in the order of the output.

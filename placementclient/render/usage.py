@@ -12,7 +12,7 @@ from placementclient.render.facts import show_amount
 
 
 def list_usage(
-    listed: Iterable[UsageLine],
+    lines: Iterable[UsageLine],
     snapshot: Snapshot,
     names: Mapping[str, str],
     projects: Mapping[str, str],
@@ -50,4 +50,4 @@ def list_usage(
         Column('used', lambda line: show_amount(line.resource_class, line.used)),
         Column('percent', compute_percent),
         *last,
-    ).rows(listed)
+    ).rows(lines)

@@ -32,7 +32,7 @@ def test_trees_that_are_infeasible_for_one_reason_are_one_line():
 def test_the_faults_of_a_file_in_lines_that_can_be_read():
     faults = errors.BadFiles([errors.BadFile('rows.csv', 'wrong', line) for line in range(1, 5001)])
     lines = list(failures.format_failure(faults))
-    assert len(lines) == failures.MOST + 1
+    assert len(lines) == failures.MOST_FAULTS + 1
     assert (lines[0], lines[-1]) == ('rows.csv:1: wrong', '… and 4900 more')
 
 
