@@ -10,6 +10,17 @@ from benchmarks import stage
 from benchmarks.paired import command, environment, paired, runs
 
 LIST = ('resource', 'provider', 'list')
+#: Programs, their arguments, and the most that they may take of openstack with osc-placement.
+STARTS = (
+    ('placement', LIST, 0.25),
+    ('placement', (*LIST, '--help'), 0.15),
+    ('placement', ('--help',), 0.15),
+    ('placement', ('--version',), 0.15),
+    ('openstack', LIST, 1.02),
+    ('openstack', (*LIST, '--help'), 1.02),
+    ('openstack', ('--help',), 1.05),
+    ('openstack', ('--version',), 1.02),
+)
 
 
 def main() -> None:
@@ -19,21 +30,13 @@ def main() -> None:
     with stage.service() as url:
         stage.populate(url, 5)
         cloud = environment(OS_AUTH_TYPE='none', OS_ENDPOINT=url)
-        theirs = command([peer / 'openstack', *LIST], cloud)
-        for program, target in (('placement', 0.25), ('openstack', 1.00)):
-            pairs = paired(command([ours / program, *LIST], cloud), theirs, number)
-            pairs.report(f'{program} resource provider list', target)
-        for program, words, target in (
-            ('placement', (), 0.15),
-            ('placement', LIST, 0.15),
-            ('openstack', LIST, 1.00),
-        ):
+        for program, words, target in STARTS:
             pairs = paired(
-                command([ours / program, *words, '--help'], cloud),
-                command([peer / 'openstack', *words, '--help'], cloud),
+                command([ours / program, *words], cloud),
+                command([peer / 'openstack', *words], cloud),
                 number,
             )
-            pairs.report(' '.join([program, *words, '--help']), target)
+            pairs.report(' '.join([program, *words]), target)
 
 
 if __name__ == '__main__':
