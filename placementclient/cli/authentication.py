@@ -61,7 +61,7 @@ class Authentication(abc.ABC):
         self._argv, self.parser = list(argv), _make_parser()
 
     def parse_options(self) -> argparse.Namespace:
-        """Return the options of the command line; those of the command are left out."""
+        """Return the values of the options of authentication on the command line."""
         return self.parser.parse_known_args(self._argv)[0]
 
     @abc.abstractmethod

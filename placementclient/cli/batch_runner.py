@@ -44,7 +44,7 @@ class BatchRunner:
         self._stdout, self._stderr = _ThreadStream(sys.stdout), _ThreadStream(sys.stderr)
         shell.stdin, shell.stdout, shell.stderr = sys.stdin, self._stdout, self._stderr
         shell.parser.set_defaults(**vars(program.options))
-        self._restore_program()
+        self._restore_options()
 
     @contextlib.contextmanager
     def redirect_streams(self) -> Iterator[None]:
@@ -60,12 +60,13 @@ class BatchRunner:
         try:
             return self._capture_output(lambda: self._shell.run(list(words)))
         finally:
-            self._restore_program()
+            self._restore_options()
 
-    def is_read_only(self, words: Sequence[str]) -> bool:
-        """Return whether a command only reads, has no options of the program, and is not the first.
+    def can_run_beside_others(self, words: Sequence[str]) -> bool:
+        """Return whether a command can run beside others.
 
-        Such commands can run beside others.
+        Such a command only reads, has no options of the program, and is not the first one with its
+        microversion, which negotiates that with the service.
         """
         options = self._program.options
         if options.debug or options.log_file or options.timing or options.verbose_level > 1:
@@ -91,19 +92,20 @@ class BatchRunner:
         return self._capture_output(lambda: shell.run_subcommand(list(words)))
 
     def _capture_output(self, run: Callable[[], int]) -> CommandOutput:
-        stdout = _Captured(is_for_terminal=self._is_for_terminal)
-        stderr = _Captured(is_for_terminal=False)
+        """Run a command; return its exit status, and what this thread prints meanwhile."""
+        stdout = _CapturedStream(is_for_terminal=self._is_for_terminal)
+        stderr = _CapturedStream(is_for_terminal=False)
         with self._stdout.redirected(stdout), self._stderr.redirected(stderr):
             status = _run_for_status(run)
-        return CommandOutput(status, stdout.text(), stderr.text())
+        return CommandOutput(status, stdout.get_text(), stderr.get_text())
 
-    def _restore_program(self) -> None:
+    def _restore_options(self) -> None:
         """Restore the options of the program after those of one command."""
         self._shell.options = self._program.options
         self._shell.configure_logging()
 
 
-class _Captured(io.TextIOWrapper):
+class _CapturedStream(io.TextIOWrapper):
     """A stream that stores its text, and the bytes that are written to its ``buffer``.
 
     :ivar is_for_terminal: whether the text will be shown on a terminal
@@ -115,7 +117,8 @@ class _Captured(io.TextIOWrapper):
         )
         self.is_for_terminal = is_for_terminal
 
-    def text(self) -> str:
+    def get_text(self) -> str:
+        """Return the text that was written so far."""
         content: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]
         return content.decode(errors='backslashreplace')
 
@@ -136,6 +139,7 @@ class _ThreadStream:
             del self._redirected.stream
 
     def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the stream to which this thread is redirected, if it is."""
         return getattr(getattr(self._redirected, 'stream', self._otherwise), name)
 
 

@@ -48,7 +48,11 @@ def find_subject(command: str) -> str:
 def format_overview(
     commands: Iterable[str], beginning: str = '', width: int = 100
 ) -> Iterator[str]:
-    """Yield the lines of ``--help`` about the commands that begin so, by subject."""
+    """Yield the lines of ``--help`` about commands, grouped by their subjects.
+
+    :param beginning: the first words of the commands; empty: all commands
+    :param width: the length of the longest line, in characters
+    """
     chosen = [name for name in commands if f'{name} '.startswith(f'{beginning} '.lstrip())]
     ordered = sorted(chosen, key=lambda name: (' ' not in name, find_subject(name), name))
     for heading, group in itertools.groupby(ordered, find_subject):
@@ -105,7 +109,7 @@ def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) ->
     near = find_closest(words, options) or [
         _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
     ]
-    form = _suggest_form(message, parsers, options)
+    form = _suggest_other_command(message, parsers, options)
     return form or (f'. {format_suggestion(f"--{option}" for option in near)}' if near else '')
 
 
@@ -123,10 +127,10 @@ def _list_argument_names(parsers: Iterable[argparse.ArgumentParser]) -> list[str
     return [str(action.metavar or action.dest).strip('<>') for action in found]
 
 
-def _suggest_form(
+def _suggest_other_command(
     message: str, parsers: Iterable[argparse.ArgumentParser], options: Sequence[str]
 ) -> str:
-    """Return the form of a command that takes the argument which is one too many."""
+    """Return the command line that takes an argument which this command does not take."""
     arguments = message.removeprefix('unrecognized arguments: ').split()
     commands = [str(parser.prog) for parser in parsers]
     if not arguments or arguments[0].startswith('-'):
@@ -145,16 +149,20 @@ def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]
     meant = [name for other, name in _OTHER_NAMES.items() if f'{other} ' in f'{typed} ']
     return (
         [name for name in meant if name in names]
-        or _find_containing(words, range(len(words), least - 1, -1), names)
-        or _find_alike(words, names)
-        or _find_containing(words, range(least - 1, 0, -1), names)
+        or _find_commands_containing(words, range(len(words), least - 1, -1), names)
+        or _find_most_similar_command(words, names)
+        or _find_commands_containing(words, range(least - 1, 0, -1), names)
     )
 
 
-def _find_containing(
+def _find_commands_containing(
     words: Sequence[str], lengths: Iterable[int], names: Sequence[str]
 ) -> list[str]:
-    """Return the few commands that have the first words in them, or the group that ends so."""
+    """Return the few commands whose names contain the first words, or the group that ends so.
+
+    :param words: the words that were typed
+    :param lengths: how many of them are looked for, one number after the other
+    """
     for length in lengths:
         typed = f' {" ".join(words[:length])} '
         commands = [name for name in names if typed in f' {name} ']
@@ -166,13 +174,13 @@ def _find_containing(
     return []
 
 
-def _find_alike(words: Sequence[str], names: Sequence[str]) -> list[str]:
+def _find_most_similar_command(words: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the command that is spelled most like the words, if any is."""
     from difflib import SequenceMatcher
 
-    def likeness(name: str) -> float:
+    def measure_similarity(name: str) -> float:
         typed = ' '.join(words[: len(name.split())])
         return SequenceMatcher(None, name, typed).ratio()
 
-    best = max(names, key=likeness)
-    return [best] if likeness(best) >= ALIKE else []
+    best = max(names, key=measure_similarity)
+    return [best] if measure_similarity(best) >= ALIKE else []

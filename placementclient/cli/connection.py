@@ -53,7 +53,7 @@ class Connection:
 
     @property
     def session(self) -> Session:
-        """Return an authenticated ``keystoneauth1.session.Session``."""
+        """The session of all requests, which authenticates with the first of them."""
         if self._session is None:
             self._session, selection = self._authentication.connect()
             if selection is not None:
@@ -100,11 +100,11 @@ class Connection:
             self._clients[version] = self._clients[version].copy_without_history()
 
     def has_negotiated(self, version: str) -> bool:
-        """Return whether the client of a microversion has negotiated it with the service."""
+        """Return whether a client has negotiated a microversion with the service already."""
         return version in self._clients and self._clients[version].is_settled
 
     def copy_for_version(self, version: str) -> Connection:
-        """Return this connection for a command that runs beside others, at a microversion."""
+        """Return a copy of this connection, for a command that runs beside others."""
         other = copy.copy(self)
         other._clients = self._clients.copy()
         other.prepare_next_command(version)

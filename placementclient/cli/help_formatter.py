@@ -37,26 +37,31 @@ class HelpFormatter(argparse.HelpFormatter):
         self._parts += [*wrap(f'usage: {words}', self._width, ' ' * 7), '']
 
     def add_text(self, text: str | None) -> None:
+        """Add a paragraph of the description or the epilog, or the text of a group."""
         if not text or text == argparse.SUPPRESS:
             return
         if self._heading is None:
             self._close_groups()
-            self._parts += [*reflow(text, self._width), '']
+            self._parts += [*wrap_help_text(text, self._width), '']
         elif self._heading != OUTPUT:
             self._groups[self._heading].append(text)
 
     def start_section(self, heading: str | None) -> None:
+        """Begin a group of options; all that cliff has for the output are one group."""
         name = heading or ''
         self._heading = OUTPUT if 'formatter' in name.lower() else _HEADINGS.get(name, name)
         self._groups.setdefault(self._heading, [])
 
     def add_arguments(self, actions: Iterable[argparse.Action]) -> None:
+        """Add options to the present group."""
         self._groups[self._heading or ''] += actions
 
     def end_section(self) -> None:
+        """End the present group."""
         self._heading = None
 
     def format_help(self) -> str:
+        """Return the whole help."""
         self._close_groups()
         return '\n'.join(self._parts).rstrip('\n') + '\n'
 
@@ -94,14 +99,14 @@ def summarize_usage(program: str, actions: Iterable[argparse.Action]) -> str:
     listed = list(actions)
     arguments = [_format_argument(action) for action in listed if not action.option_strings]
     required = [
-        f'{action.option_strings[-1]} {_format_value(action)}'
+        f'{action.option_strings[-1]} {_format_placeholder(action)}'
         for action in listed
         if action.option_strings and action.required
     ]
     return ' '.join([program, *arguments, *required, '[options]'])
 
 
-def reflow(text: str, width: int) -> Iterator[str]:
+def wrap_help_text(text: str, width: int) -> Iterator[str]:
     """Yield the lines of a text: paragraphs and items are wrapped, long commands get a ``\\``."""
     lines: list[str] = []
     for line in re.sub(r'\n{3,}', '\n\n', text.strip('\n')).split('\n'):
@@ -142,21 +147,24 @@ def wrap(text: str, width: int, indent: str = '') -> list[str]:
 
 
 def _is_shown(part: argparse.Action | str) -> bool:
+    """Return whether the help shows an option, or the text of a group."""
     return isinstance(part, str) or part.help != argparse.SUPPRESS
 
 
 def _format_invocation(action: argparse.Action) -> str:
-    value = '' if action.nargs == 0 else _format_value(action)
+    """Return the spellings of an option with the placeholder of its value."""
+    value = '' if action.nargs == 0 else _format_placeholder(action)
     return ' '.join(filter(None, (', '.join(action.option_strings), value)))
 
 
 def _format_argument(action: argparse.Action) -> str:
+    """Return the placeholder of an argument, in brackets if it may be left out."""
     is_needed = action.required and action.nargs not in ('?', '*')
-    return _format_value(action) if is_needed else f'[{_format_value(action)}]'
+    return _format_placeholder(action) if is_needed else f'[{_format_placeholder(action)}]'
 
 
-def _format_value(action: argparse.Action) -> str:
-    """Return what stands for the value of an option, or for an argument."""
+def _format_placeholder(action: argparse.Action) -> str:
+    """Return the placeholder of a value, such as ``<name>`` or ``{json,yaml}``."""
     choices = f'{{{",".join(map(str, action.choices))}}}' if action.choices else action.dest.upper()
     value = str(action.metavar or choices)
     return f'{value} ...' if action.nargs in ('+', '*') else value

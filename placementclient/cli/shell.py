@@ -154,6 +154,7 @@ class Shell(app.App):
             logging.getLogger().addHandler(handler)
 
     def run(self, argv: list[str]) -> int:
+        """Run a command line; return its exit status."""
         try:
             self.options, words = self.parser.parse_known_args(argv)
             self.configure_logging()
@@ -163,7 +164,7 @@ class Shell(app.App):
             else:
                 new = connection.Connection(self.options, self._argv, self._session)
                 self.client_manager, words = new, new.remove_authentication_options(words)
-            return self._run(words)
+            return self._run_words(words)
         except BrokenPipeError:
             return BROKEN_PIPE
         except KeyboardInterrupt:
@@ -173,7 +174,11 @@ class Shell(app.App):
             if self.client_manager and self._session is None and self._existing is None:
                 self.client_manager.close()
 
-    def _run(self, words: list[str]) -> int:
+    def _run_words(self, words: list[str]) -> int:
+        """Run a command, or print help or the version; return the exit status.
+
+        :param words: the command line without the options of the program
+        """
         helping = self.options.deferred_help
         if words[:1] == ['help']:
             helping, words = True, words[1:]
@@ -196,11 +201,11 @@ class Shell(app.App):
         try:
             self.command_manager.find_command(argv)
         except ValueError:
-            return self._refuse(argv)
+            return self._refuse_unknown_command(argv)
         status: int = super().run_subcommand(argv)
         return status
 
-    def _refuse(self, argv: Sequence[str]) -> int:
+    def _refuse_unknown_command(self, argv: Sequence[str]) -> int:
         """Print an error with the commands of the group, or with similar commands."""
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
@@ -219,6 +224,7 @@ class Shell(app.App):
         return errors.ExitStatus.USAGE
 
     def _print_overview(self) -> None:
+        """Print the options of the program, and all commands by subject."""
         from autopage.argparse import help_pager
 
         commands = command_help.format_overview(

@@ -71,7 +71,10 @@ def _find_value_kind(action: argparse.Action, command: str) -> str:
 
 
 def format_script(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
-    """Yield the script; the program itself has the name ``''``."""
+    """Yield the lines of the completion script of a shell.
+
+    :param commands: the syntax of each command by its name; ``''``: of the program itself
+    """
     if shell == 'zsh':
         yield '#compdef placement'
     yield f'# Completion of placement; made by `placement complete {shell}`.'
@@ -125,10 +128,12 @@ def _format_for_sh(name: str, rows: Rows) -> Iterator[str]:
 
 
 def _escape_sh_pattern(pattern: str) -> str:
+    """Return a pattern of ``case`` in bash and zsh; only a ``*`` at its end is special."""
     return f"'{pattern[:-1]}'*" if pattern.endswith('*') else f"'{pattern}'"
 
 
 def _format_for_fish(name: str, rows: Rows) -> Iterator[str]:
+    """Yield the lines of a function of fish that prints the entry of its arguments."""
     yield f'function __placement_{name}'
     yield '    switch "$argv"'
     for patterns, value in rows:

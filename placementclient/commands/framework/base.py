@@ -234,14 +234,14 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
 
             width = shutil.get_terminal_size().columns
             formatter = FittedFormatter(formatter, width, command.log.warning, hides=can_hide)
-    cell = _show_number if name == 'value' and is_seen else _CELL_CONVERTERS.get(name)
+    cell = _format_bare_number if name == 'value' and is_seen else _CELL_CONVERTERS.get(name)
     # Texts have colours; the cells of tables and of values are printable already.
     on_screen = is_seen and name not in ('table', 'text', 'value')
     formatter = PrintableFormatter(formatter, cell, on_screen=on_screen)
     command.formatter = formatter
 
 
-def _show_number(cell: object) -> object:
+def _format_bare_number(cell: object) -> object:
     """Return the number of a cell as printable text, without its unit."""
     return format_cell(take_number(cell))
 

@@ -39,7 +39,7 @@ OPTIONS = option.group_options('snapshot and assumptions', SNAPSHOT, ASSUME)
 LIVE = 'live'
 
 
-def read_selected_trees(
+def read_selected_snapshot(
     command: base.PlacementCommand, workers: int = option.WORKERS, *, is_steady: bool = False
 ) -> Snapshot:
     """Return a snapshot of the selected trees, from ``--snapshot`` or from Placement.
@@ -152,8 +152,8 @@ def apply_assumptions(
     entries: list[Assumption] = []
     for path in paths:
         sources = assumptions.NamedFiles(
-            functools.partial(_read_plan, path),
-            functools.partial(_read_flavors, command, path),
+            functools.partial(_read_plan_beside, path),
+            functools.partial(_read_flavors_beside, command, path),
             scheduling,
         )
         entries += assumptions.parse_assumptions(disk.read_text(path), path, sources)
@@ -164,14 +164,16 @@ def apply_assumptions(
     return result
 
 
-def _read_plan(path: str, name: str) -> Plan:
+def _read_plan_beside(path: str, name: str) -> Plan:
     """Return the plan in the file ``name``, relative to the folder of the file ``path``."""
     from placementclient.runs import storage
 
-    return storage.read_plan(_resolve_path(path, name))
+    return storage.read_plan(_join_to_folder_of(path, name))
 
 
-def _read_flavors(command: base.PlacementCommand, path: str, name: str | None) -> Sequence[Flavor]:
+def _read_flavors_beside(
+    command: base.PlacementCommand, path: str, name: str | None
+) -> Sequence[Flavor]:
     """Return the flavors that an assumption refers to.
 
     :param path: the file of assumptions
@@ -179,10 +181,10 @@ def _read_flavors(command: base.PlacementCommand, path: str, name: str | None) -
     """
     source = getattr(command.args, 'flavors', None) or NOVA
     return server_options.read_flavors(
-        command, source if name is None else _resolve_path(path, name)
+        command, source if name is None else _join_to_folder_of(path, name)
     )
 
 
-def _resolve_path(path: str, name: str) -> str:
+def _join_to_folder_of(path: str, name: str) -> str:
     """Return the path of the file ``name``, relative to the folder of the file ``path``."""
     return os.path.join('' if path == '-' else os.path.dirname(path), name)

@@ -107,14 +107,16 @@ def parse_filter(
         parse_resources(read('resource')),
         tuple(required),
         tuple(read('forbidden')),
-        join_aggregates([','.join(aggregates)] if aggregates else member_of, directory),
-        join_aggregates(read('forbidden_member_of'), directory),
+        resolve_aggregate_groups([','.join(aggregates)] if aggregates else member_of, directory),
+        resolve_aggregate_groups(read('forbidden_member_of'), directory),
         in_tree,
     )
 
 
-def join_aggregates(groups: Iterable[str], client: Client | None = None) -> tuple[str, ...]:
-    """Return the UUIDs of each group of aggregates, in small letters and joined by commas.
+def resolve_aggregate_groups(
+    groups: Iterable[str], client: Client | None = None
+) -> tuple[str, ...]:
+    """Return groups of aggregates with UUIDs in place of names, each joined by commas.
 
     :param groups: UUIDs or names in Nova, joined by commas
     :param client: asks Nova for the UUIDs of names, if the catalog has Nova
@@ -124,12 +126,14 @@ def join_aggregates(groups: Iterable[str], client: Client | None = None) -> tupl
     return tuple(
         ','.join(map(normalize_uuid, group.split(',')))
         if client is None or group.startswith(('in:', '!'))
-        else ','.join(find_aggregates(client, group.split(','), is_checked=False))
+        else ','.join(find_aggregate_uuids(client, group.split(','), is_checked=False))
         for group in groups
     )
 
 
-def find_aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
+def find_aggregate_uuids(
+    client: Client, names: Sequence[str], *, is_checked: bool = True
+) -> list[str]:
     """Return the UUIDs of aggregates that are named by UUID or by name in Nova.
 
     :param is_checked: whether a name that Nova does not have is an error

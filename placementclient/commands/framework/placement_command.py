@@ -140,7 +140,7 @@ class PlacementCommand(command.Command):
         print_any_text(self.app.stdout, self.app.stderr)
         with handle_signals(), name_program(self.log, self.program):
             try:
-                status = self._run()
+                status = self._run_and_log_errors()
             except KeyboardInterrupt:
                 self.log_interruption()
                 status = ExitStatus.INTERRUPTED
@@ -148,7 +148,7 @@ class PlacementCommand(command.Command):
                 self._log_request_id()
             return status
 
-    def _run(self) -> int:
+    def _run_and_log_errors(self) -> int:
         """Check the options, run the command, and return its exit status."""
         try:
             self.check_options()
@@ -202,7 +202,7 @@ class PlacementCommand(command.Command):
             elif option.required_since and self.version >= option.required_since:
                 missing.append(option.flags[-1])
         if missing:
-            self.refuse(f'the following arguments are required: {", ".join(missing)}')
+            self.exit_with_usage(f'the following arguments are required: {", ".join(missing)}')
         if is_chosen:
             version = self.client.assumed_microversion
             self.warn(list_ignored_options(self.options, self.args, version))
@@ -222,7 +222,7 @@ class PlacementCommand(command.Command):
         for dest, value in vars(self.args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
             if is_list and (not value or [] in value):
-                self.refuse(f'argument --{dest.replace("_", "-")}: expected one argument')
+                self.exit_with_usage(f'argument --{dest.replace("_", "-")}: expected one argument')
 
     def find_first_version(self) -> Microversion:
         """Return the lowest microversion with which the command works."""
@@ -246,7 +246,7 @@ class PlacementCommand(command.Command):
             raise BadArgument(message)
         self.log.warning(message)
 
-    def refuse(self, message: str) -> NoReturn:
+    def exit_with_usage(self, message: str) -> NoReturn:
         """Exit with the status of wrong usage, after the message and a line of usage."""
         self._parser.error(message)
 
@@ -315,7 +315,7 @@ class PlacementCommand(command.Command):
         named = failure
         if isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
-        message = '\n'.join(failures.format_failure(named)) + self._find_hint(failure)
+        message = '\n'.join(failures.format_failure(named)) + self._find_error_hint(failure)
         if self.app.options.debug:
             import traceback
 
@@ -323,7 +323,7 @@ class PlacementCommand(command.Command):
             message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
         self.log.error(strip_credentials(message))
 
-    def _find_hint(self, failure: PlacementError) -> str:
+    def _find_error_hint(self, failure: PlacementError) -> str:
         """Return a hint after an error: the origin of a wrong URL, or names that exist."""
         foreign = errors.ForeignAnswer | errors.InvalidAnswer
         if isinstance(failure, errors.NotSent | errors.AuthenticationFailed | foreign) and (

@@ -52,6 +52,7 @@ class Places:
         return sorted(item.name for item in self._read_aggregates() if item.uuid in aggregates)
 
     def _name_aggregates(self, condition: re.Match[str]) -> str:
+        """Return a condition on aggregates with their names, or that of their zone or project."""
         words, alternatives = condition.groups()
         parts = _SEPARATORS.split(alternatives)
         uuids = set(parts[::2])
@@ -76,6 +77,7 @@ class Places:
         return None
 
     def _read_aggregates(self) -> Sequence[HostAggregate]:
+        """Return the aggregates of Nova, read once; none if they are not known."""
         if self._aggregates is None:
             source = service_lists.get_sources().aggregates
             self._aggregates = service_lists.read_names(self._command, 'aggregates', source) or ()

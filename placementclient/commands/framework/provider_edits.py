@@ -112,7 +112,7 @@ def edit_traits_or_aggregates(
         words = [args.provider, *words]
     needed = {PROVIDER: is_many or args.provider, facet.option: words}
     if lacking := [option.settings['metavar'] for option in needed if not needed[option]]:
-        command.refuse(f'the following arguments are required: {", ".join(lacking)}')
+        command.exit_with_usage(f'the following arguments are required: {", ".join(lacking)}')
     refuse_options_of_other_edits(command)
     requested = facet.normalize(command.client, words)
     if not is_many:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.filter_options import join_aggregates
+from placementclient.commands.framework.filter_options import resolve_aggregate_groups
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def make_selector(client: Client | None, args: argparse.Namespace) -> ProviderSe
         match=args.match,
         with_trait=args.with_trait,
         with_class=args.with_class,
-        member_of=join_aggregates(args.member_of, client),
+        member_of=resolve_aggregate_groups(args.member_of, client),
     )
 
 

@@ -186,7 +186,7 @@ class ShowCapacity(base.Lister):
 
     def _restrict_request(self, request: CandidateRequest) -> CandidateRequest:
         """Return a request with the traits and aggregates of the options added."""
-        from placementclient.commands.framework.filter_options import join_aggregates
+        from placementclient.commands.framework.filter_options import resolve_aggregate_groups
 
         client = None if self.args.snapshot else self.client
         return request.restrict(
@@ -195,8 +195,8 @@ class ShowCapacity(base.Lister):
                     {},
                     tuple(self.args.required),
                     tuple(self.args.forbidden),
-                    join_aggregates(self.args.member_of, client),
-                    join_aggregates(self.args.forbidden_member_of, client),
+                    resolve_aggregate_groups(self.args.member_of, client),
+                    resolve_aggregate_groups(self.args.forbidden_member_of, client),
                 ),
                 root_required=tuple(self.args.root_required),
                 root_forbidden=tuple(self.args.root_forbidden),

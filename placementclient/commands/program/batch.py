@@ -154,7 +154,9 @@ def _run_lines(
     pool = ThreadPoolExecutor(ahead + 1)
     try:
         for command in commands:
-            can_run_ahead = ahead and not command.refusal and runner.is_read_only(command.words)
+            can_run_ahead = (
+                ahead and not command.refusal and runner.can_run_beside_others(command.words)
+            )
             while len(running) > (ahead if can_run_ahead else 0):
                 yield _await_output(*running.popleft())
             if can_run_ahead:

@@ -30,7 +30,7 @@ _AGGREGATES = provider_edits.TraitsOrAggregates(
     api.aggregate.list,
     api.aggregate.set,
     columns.UUID,
-    filter_options.find_aggregates,
+    filter_options.find_aggregate_uuids,
 )
 
 
@@ -81,7 +81,7 @@ class SetAggregate(base.Lister):
                 f'Add without a generation: placement resource provider aggregate add {names}',
             )
             raise missing
-        aggregates = filter_options.find_aggregates(
+        aggregates = filter_options.find_aggregate_uuids(
             self.client, self.args.aggregate, is_checked=False
         )
         uuid = self.provider_uuid

@@ -196,7 +196,7 @@ class DeleteInventory(base.CreateOrDeleteCommand):
         name = self.args.resource_class
         is_old = self.client.assumed_microversion < endpoints.DELETE_INVENTORIES.since
         if name is None and is_old:
-            self.refuse('the following arguments are required: --resource-class')
+            self.exit_with_usage('the following arguments are required: --resource-class')
         provider = self.client, self.provider_uuid
         try:
             if name is None:
@@ -293,7 +293,7 @@ class ReplaceInventories(ChangeCommand):
         :raises errors.PlacementError: after the last one, if some providers failed
         """
         selection = Filter(
-            member_of=filter_options.join_aggregates([self.args.provider], self.client)
+            member_of=filter_options.resolve_aggregate_groups([self.args.provider], self.client)
         )
         members = api.resource_provider.list(self.client, matching=selection)
         if not members:

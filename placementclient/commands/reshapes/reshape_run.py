@@ -78,7 +78,7 @@ class ApplyReshape(base.Lister):
         plan, trees = _read_plan(self)
         if not plan.changes:
             self.log.warning(NOTHING)
-            return _show_outcome(self, Outcome(()))
+            return _report_outcome(self, Outcome(()))
         changes = plan.select_changes(trees)
         if plan.recipe is not None:
             self._confirm_running_computes(changes)
@@ -92,7 +92,7 @@ class ApplyReshape(base.Lister):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
         outcome = _run_plan(self, plan, trees, count)
         suggest_planning_again(self, plan, outcome.list_trees(State.LEFT_ALONE))
-        return _show_outcome(self, outcome)
+        return _report_outcome(self, outcome)
 
     def _confirm_running_computes(self, changes: Sequence[Change]) -> None:
         """Ask the operator, or refuse, if nova-compute is up on a host and would undo the plan."""
@@ -126,7 +126,7 @@ class RollbackReshape(base.Lister):
             where = f'in {count} of its trees, at {self.client.service}'
             self.confirm(f'Roll back {self.args.plan}, {where}?')
         outcome = _run_plan(self, plan, trees, count, backward=True)
-        return _show_outcome(self, outcome, backward=True)
+        return _report_outcome(self, outcome, backward=True)
 
 
 class ShowReshapeStatus(base.Lister):
@@ -255,7 +255,9 @@ def _run_plan(
         )
 
 
-def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = False) -> base.Output:
+def _report_outcome(
+    command: base.Lister, outcome: Outcome, *, backward: bool = False
+) -> base.Output:
     """Return the table of the results of all trees; set the exit status and the last sentences."""
     from placementclient.model.outcomes import State
     from placementclient.render import runs

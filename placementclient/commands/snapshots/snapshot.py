@@ -67,7 +67,7 @@ class SaveSnapshot(base.ShowOne):
         if not self.args.overwrite and os.path.isfile(path):
             raise errors.BadFile(path, 'exists: give another name, or --overwrite')
         try:
-            snapshot = cloud_options.read_selected_trees(
+            snapshot = cloud_options.read_selected_snapshot(
                 self, self.args.workers, is_steady=not self.args.keep_going
             )
         except UnstableRead as unstable:

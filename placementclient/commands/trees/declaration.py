@@ -120,5 +120,5 @@ class ExportTree(base.PlacementCommand):
         from placementclient.files import disk
         from placementclient.producers.declarations import make_declaration
 
-        trees = make_declaration(cloud_options.read_selected_trees(self))
+        trees = make_declaration(cloud_options.read_selected_snapshot(self))
         disk.write_document(self.args.output, trees)

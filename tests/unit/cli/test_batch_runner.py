@@ -44,13 +44,13 @@ def batch_runner(session, service):
     ],
 )
 def test_commands_that_only_read_run_beside_each_other(batch_runner, line, reads):
-    assert batch_runner.is_read_only(line.split()) is reads
+    assert batch_runner.can_run_beside_others(line.split()) is reads
 
 
 def test_no_commands_run_beside_each_other_before_the_version_is_known(session, service):
     program = shell.Shell([], session)
     assert program.run(['nonsense']) == 2
-    assert not BatchRunner(program).is_read_only(['resource', 'class', 'list'])
+    assert not BatchRunner(program).can_run_beside_others(['resource', 'class', 'list'])
 
 
 def test_each_command_has_its_own_output(batch_runner, service):

@@ -6,7 +6,7 @@ import argparse
 import pytest
 
 from placementclient.cli.entry_points import load_command
-from placementclient.cli.help_formatter import HelpFormatter, reflow
+from placementclient.cli.help_formatter import HelpFormatter, wrap_help_text
 from tests.unit.commands.test_registry import every_command, parser_of
 
 
@@ -92,4 +92,4 @@ output:
     ],
 )
 def test_paragraphs_and_items_are_wrapped_and_commands_stay_commands(text, lines):
-    assert list(reflow(text, 24)) == lines
+    assert list(wrap_help_text(text, 24)) == lines
