@@ -119,7 +119,7 @@ class RightAligned(str):
     """A number as text, aligned to the right in a table."""
 
 
-def take_number(value: Any) -> Any:
+def strip_unit(value: Any) -> Any:
     """Return the plain number of a cell that has an amount with a unit."""
     data = value.machine_readable() if hasattr(value, 'machine_readable') else None
     return data if isinstance(data, int | float) else value

@@ -78,7 +78,7 @@ def format_next_steps(steps: Sequence[str]) -> str:
 
 
 def format_install_command(extra: str) -> str:
-    """Return the command that installs an extra, to follow a colon."""
+    """Return the command that installs an extra, as the end of a sentence."""
     return (
         f'pip install "python-placementclient[{extra}]", or in a checkout pip install ".[{extra}]"'
     )
@@ -148,7 +148,7 @@ def count_states(states: Iterable[tuple[str, str]]) -> str:
 
 
 def merge_alike_sentences(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield one sentence for all that differ in nothing but the name of their tree.
+    """Yield one sentence for sentences that differ in nothing but the name of their tree.
 
     That of ten trees begins with ``gpu01 and 9 others:``.
 

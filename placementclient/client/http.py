@@ -176,7 +176,7 @@ class Client:
         return self._find_ability('database') or shown
 
     def _find_ability(self, name: str) -> Any:
-        """Return an ability of the authentication plugin beyond requests, to its own service."""
+        """Return an attribute that only the plugin of the embedded service has; else ``None``."""
         return None if self.endpoint_override else getattr(self.session.auth, name, None)
 
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:

@@ -216,7 +216,7 @@ class _Transport(HTTPAdapter):
     def stop(self) -> None:
         """Close the service and start it no more."""
         with _STARTING:
-            self._service, self._start = None, _refuse
+            self._service, self._start = None, _refuse_start
         self._release()
 
 
@@ -226,7 +226,7 @@ def is_running() -> bool:
     return running
 
 
-def _refuse(_service: ModuleType) -> NoReturn:
+def _refuse_start(_service: ModuleType) -> NoReturn:
     raise errors.DirectError('The embedded Placement has been closed')
 
 

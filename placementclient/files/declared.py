@@ -80,11 +80,9 @@ def _read_field_name(cursor: Cursor) -> str:
 def flatten_trees(
     trees: Sequence[DeclaredProvider], keys: Sequence[Keys], parent: str | None = None
 ) -> Iterator[tuple[ProviderSpec, Keys]]:
-    """Yield an entry of ``providers``, and its way in the file, for each declared provider.
+    """Yield an entry of ``providers``, and the keys that lead to it in the file, parents first.
 
-    Parents come first.
-
-    :param keys: the way to each tree in its file
+    :param keys: the keys that lead to each tree
     :param parent: the name of the parent of the trees, if they are parts of one
     """
     for tree, at in zip(trees, keys, strict=True):

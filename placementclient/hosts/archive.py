@@ -62,7 +62,7 @@ def read_hosts(paths: Iterable[str]) -> list[HostFacts]:
 
 
 def _list_archives(path: str) -> list[str]:
-    """Return the archives and folders in a folder of many hosts; for any other path, the path."""
+    """Return the paths in a folder of many hosts; the path itself if it is of one host."""
     try:
         names = sorted(name for name in os.listdir(path) if not name.startswith('.'))
     except OSError:

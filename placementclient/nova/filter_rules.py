@@ -6,11 +6,12 @@ The functions of Nova (34.0) that rules follow are in ``nova/scheduler/request_f
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 
 import os_traits
 
 from placementclient.model.nova import OWNER_NOVA
+from placementclient.model.servers import HostAggregate
 from placementclient.nova.drafts import Draft, Rule, TraitRule
 from placementclient.nova.server_parts import Refusal
 
@@ -28,22 +29,16 @@ _IMAGE_TRAITS = {
 }
 
 
-def _select_aggregates(
-    draft: Draft, part: str, is_selected: Callable[[str, str], bool]
-) -> list[str]:
-    """Return the UUIDs of aggregates as one value of ``member_of``; empty if there are none.
-
-    :param part: of the request, which is unknown if the aggregates are
-    :param is_selected: says whether an aggregate with a key and a value of metadata belongs to them
-    """
+def _list_aggregates(draft: Draft, part: str) -> Sequence[HostAggregate]:
+    """Return all aggregates; if they are unknown none, and a part of the request is unknown."""
     if draft.sources.aggregates is None:
         draft.note_missing(part, 'aggregates')
-        return []
-    uuids = sorted(
-        aggregate.uuid
-        for aggregate in draft.sources.aggregates
-        if any(is_selected(key, value) for key, value in aggregate.metadata.items())
-    )
+    return draft.sources.aggregates or ()
+
+
+def _join_uuids(aggregates: Iterable[HostAggregate]) -> list[str]:
+    """Return the UUIDs of aggregates as one value of ``member_of``; no value if there are none."""
+    uuids = sorted(aggregate.uuid for aggregate in aggregates)
     return [','.join(uuids)] if uuids else []
 
 
@@ -56,8 +51,13 @@ def _require_project_aggregates(draft: Draft) -> None:
     if project is None:
         draft.note_missing(part, 'project')
         return
-    aggregates = _select_aggregates(
-        draft, part, lambda key, value: key.startswith('filter_tenant_id') and value == project
+    aggregates = _join_uuids(
+        aggregate
+        for aggregate in _list_aggregates(draft, part)
+        if any(
+            key.startswith('filter_tenant_id') and value == project
+            for key, value in aggregate.metadata.items()
+        )
     )
     draft.member_of += aggregates
     is_required = settings.placement_aggregate_required_for_tenants
@@ -68,10 +68,10 @@ def _require_project_aggregates(draft: Draft) -> None:
 def _require_zone(draft: Draft) -> None:
     """Require the aggregates of the zone: ``map_az_to_placement_aggregate`` of Nova."""
     if zone := _split_zone(draft)[0]:
-        draft.member_of += _select_aggregates(
-            draft,
-            f'availability zone {zone}',
-            lambda key, value: key == 'availability_zone' and value == zone,
+        draft.member_of += _join_uuids(
+            aggregate
+            for aggregate in _list_aggregates(draft, f'availability zone {zone}')
+            if aggregate.zone == zone
         )
 
 
@@ -98,15 +98,16 @@ def _require_image_type(draft: Draft) -> None:
 
 
 def _forbid_isolated_aggregates(draft: Draft) -> None:
-    """Forbid aggregates for servers with other traits: ``isolate_aggregates`` of Nova."""
+    """Forbid aggregates for traits that the server lacks: ``isolate_aggregates`` of Nova."""
     if draft.settings.enable_isolated_aggregate_filtering:
         required = {f'trait:{name}' for group in draft.groups.values() for name in group.required}
-        draft.forbidden_member_of = _select_aggregates(
-            draft,
-            'isolated aggregates',
-            lambda key, value: (
+        draft.forbidden_member_of = _join_uuids(
+            aggregate
+            for aggregate in _list_aggregates(draft, 'isolated aggregates')
+            if any(
                 key.startswith('trait:') and value == 'required' and key not in required
-            ),
+                for key, value in aggregate.metadata.items()
+            )
         )
 
 

@@ -40,7 +40,7 @@ class BadList(errors.BadFile):
 
 
 class MissingField(BadList):
-    """No record of a list has the field that decides."""
+    """No record of a list has a field that the service shows to administrators, or on demand."""
 
 
 class RecordPlace(NamedTuple):

@@ -31,7 +31,7 @@ class EndpointSelection(TypedDict):
 
 
 class ServiceUser(NamedTuple):
-    """The authentication of a service, and the conditions by which it finds Placement."""
+    """The session of a service such as Nova, and the conditions by which it finds Placement."""
 
     session: Session
     endpoint_override: str | None

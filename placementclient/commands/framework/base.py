@@ -18,7 +18,7 @@ from placementclient.basis.printable import (
     escape_cell,
     flatten_cell,
     format_cell,
-    take_number,
+    strip_unit,
 )
 from placementclient.basis.wording import suggestion
 from placementclient.cli.help_formatter import OUTPUT
@@ -243,7 +243,7 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
 
 def _format_bare_number(cell: object) -> object:
     """Return the number of a cell as printable text, without its unit."""
-    return format_cell(take_number(cell))
+    return format_cell(strip_unit(cell))
 
 
 def add_column(output: Output, name: str, value: Callable[[Sequence[object]], object]) -> Output:
