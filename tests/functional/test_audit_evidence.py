@@ -172,10 +172,3 @@ def test_a_plan_frees_nothing_of_a_consumer_that_has_changed_since(
     assert not allocation.show(small.client, uuid_of('gone')).value.allocations
     assert result.status == 6
     assert placement(f'resource provider reshape apply {path} --yes').status == 6
-
-
-def test_audit_ignores_the_consumers_that_the_operator_excludes(small, placement):
-    (small.folder / 'servers.json').write_text('[]')
-    options = ('--id', 'orphan', '--ignore-consumer', uuid_of('gone'))
-    rows = json.loads(small.audit(placement, *small.files, *options).stdout)
-    assert uuid_of('gone') not in {row['subject'] for row in rows}

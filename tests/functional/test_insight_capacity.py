@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity against a count by hand, and against claims until Placement refuses."""
+"""Capacity and usage against the service: claims until it refuses, candidates, usages."""
 
 import json
 import uuid
-from typing import Any
 
 from placementclient.api import allocation, allocation_candidate, usage
 from placementclient.insight.capacity import fits
-from placementclient.insight.capacity.totals import ALL
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
@@ -85,54 +83,6 @@ def test_servers_that_fit_in_an_aggregate_have_candidates_there(client):
             granted = allocation_candidate.list(client, inside)[0]
             assert bool(line.count) == bool(granted), (shape, line.name)
         assert lines
-
-
-def table(placement, *argv):
-    result = placement('resource', 'capacity', 'show', '-f', 'json', *argv)
-    assert (result.status, result.stderr) == (0, '')
-    rows: list[dict[str, Any]] = json.loads(result.stdout)
-    return rows
-
-
-def test_totals_agree_with_a_count_by_hand(client, placement):
-    clouds.load(client, mixed())
-    assert table(placement, '--by', 'class') == [
-        {
-            'resource_class': name,
-            'providers': providers,
-            'capacity': capacity,
-            'used': used,
-            'free': capacity - used,
-            'largest_fit': largest,
-        }
-        for name, providers, capacity, used, largest in [
-            ('DISK_GB', 3, 180 + 400 + 95, 70, 370),
-            ('MEMORY_MB', 7, 7 * 16000, 4096 + 8192, 8192),
-            ('VCPU', 7, 7 * 16, 5 + 7 + 6, 16),
-            ('VGPU', 2, 8, 2, 2),
-        ]
-    ]
-    one = [row for row in table(placement) if row['tree'] == 'one']
-    assert [(row['resource_class'], row['shared_by'], row['free']) for row in one] == [
-        ('MEMORY_MB', '', 16000),
-        ('VCPU', '', 16),
-        ('DISK_GB', 'nfs1', 370),
-    ]
-
-
-def test_counts_of_fitting_servers_agree_with_a_count_by_hand(client, placement):
-    clouds.load(client, mixed())
-    rows = table(placement, '--fits', ','.join(f'{name}={n}' for name, n in SHAPE.items()))
-    assert {row['tree']: (row['fits'], row['runs_out_first']) for row in rows} == {
-        'flat': (3, 'VCPU'),  # 11 of 16; 140 of 180 GB, four times 30
-        'inner': (5, 'VCPU'),
-        'nested': (3, 'DISK_GB'),  # 95 GB; 3 and 5 times 3 VCPU
-        'one': (5, 'VCPU'),
-        'two': (3, 'VCPU'),
-        # Of the pools come 12 and 3, for 13 and 3 that want them. Any class alone allows more:
-        # one host has the VCPU, another the DISK_GB.
-        ALL: (3 + 12 + 3, '(together)'),
-    }
 
 
 def test_usage_list_agrees_with_the_usages_of_the_service(client, placement):

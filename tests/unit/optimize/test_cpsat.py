@@ -2,10 +2,8 @@
 """The behaviour of OR-tools that searches rely on: bounded, deterministic, interruptible."""
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -76,16 +74,6 @@ def test_an_invalid_model_is_an_error():
     model.proto.objective.vars.append(99)
     with pytest.raises(errors.PlacementError, match='does not take'):
         cpsat.solve(model)
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_search_and_goes_on_working():
-    for _ in range(2):
-        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            cpsat.solve(packing())
-        timer.join()
 
 
 INTERRUPTED = """

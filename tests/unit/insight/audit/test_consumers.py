@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Consumers that should not hold what they hold: told apart by what Nova knows."""
 
-from collections import Counter
-
 import pytest
 from msgspec.structs import replace
 
@@ -16,7 +14,6 @@ from tests.unit.insight.audit.auditing import (
     migration,
     only,
     reason,
-    settled,
     typed,
 )
 from tests.unit.insight.clouds import consumer, pool, provider
@@ -27,7 +24,6 @@ SHARING = [replace(host, aggregates=frozenset({'x'})) for host in HOSTS]
 SOUND = [consumer(f'k{n:02}', a={'PCPU': 1}) for n in range(39)]
 LISTED = dict.fromkeys((consumer.uuid for consumer in SOUND), 'a')
 BOTH = {'a': {'VCPU': 2}, 'b': {'VCPU': 2}}
-SHELVED = settled('s', None, status='SHELVED_OFFLOADED')
 #: As compute API 2.58 has it.
 WITHOUT_UUID = ServerMigration('k00', 'completed')
 
@@ -108,46 +104,6 @@ def test_audit_lists_no_orphan_without_migrations_that_have_uuids(migrations, la
 )
 def test_audit_calls_no_known_consumer_an_orphan(kind, servers, migrations):
     assert findings(HOSTS, [consumer('s', kind, a={'VCPU': 1})], servers, migrations) == []
-
-
-@pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_audit_frees_what_a_shelved_server_has_left(kind):
-    allocated = consumer('s', kind, **BOTH, nfs={'DISK_GB': 1})
-    states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
-    servers = {'s': SHELVED}
-    [result] = audited(states, [allocated], servers, []).findings
-    assert (result.kind, result.roots) == ('left-by-shelving', ('a', 'b', 'nfs'))
-    assert result.repair == FreeAllocations(allocated, ('a', 'b', 'nfs'))
-    # A list of OpenStackClient does not say when Nova has changed the server.
-    untimed = findings(states, [allocated], {'s': replace(SHELVED, updated=None)}, [])
-    assert [finding.repair for finding in untimed] == [None]
-    assert not findings(states, [], servers, [])
-    moving = audited(states, [allocated], {'s': replace(SHELVED, task='unshelving')}, [])
-    assert (moving.findings, Counter(moving.passed_over.values())) == (
-        [],
-        {'it is under way: unshelving': 1},
-    )
-
-
-@pytest.mark.parametrize(
-    ('status', 'outcome'),
-    [('finished', False), ('migrating', False), ('confirmed', True), ('error', True)],
-)
-@pytest.mark.parametrize('kind', ['MIGRATION', None, 'INSTANCE'])
-def test_audit_frees_what_a_migration_holds_that_is_over(status, outcome, kind):
-    held = consumer('m', kind, a={'VCPU': 1})
-    lists = {'s': 'b'}, [migration('resize', status)]
-    result = findings(HOSTS, [held, consumer('s', b={'VCPU': 1})], *lists)
-    assert [(f.kind, f.repair) for f in result] == (
-        [('left-by-migration', FreeAllocations(held, ('a',)))] * outcome
-    )
-    without = findings(HOSTS, [held], *lists)
-    kept = [finding for finding in without if finding.kind == 'left-by-migration']
-    assert [finding.repair for finding in kept] == [None] * outcome
-    for finding in kept:
-        assert reason(finding).endswith(
-            'give your word: openstack resource provider audit --fix --gone m'
-        )
 
 
 def test_audit_names_the_likely_cause_of_what_a_server_holds_elsewhere():
