@@ -10,7 +10,6 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-import yaml
 from msgspec import structs
 
 from placementclient.basis import errors
@@ -241,40 +240,6 @@ def test_an_edited_plan_does_not_change_owners(placement, cloud, client):
     live = clouds.captured(client).consumers
     for uuid, consumer in cloud.consumers.items():
         assert live[uuid].project_id == consumer.project_id
-
-
-def test_a_specification_states_the_uuid_of_a_new_provider(placement, client, cloud):
-    gpu = '5b5d7ed9-4ee9-4b9b-9d9c-5d2d1b7d7d1b'
-    move = {'from_resource_provider': '{root}', 'moved_resources': {'VGPU': 8}}
-    provider = {'name': 'compute1_gpu', 'uuid': gpu}
-    spec = {
-        'trees': {'name': ['compute1']},
-        'providers': [provider],
-        'moves': [{**move, 'to_resource_provider': gpu}],
-    }
-
-    def plan():
-        Path('gpu.yaml').write_text(yaml.safe_dump(spec))
-        command = 'plan --spec gpu.yaml --snapshot cloud.json -o plan.json --overwrite'
-        return placement(f'{PREFIX} {command}').stderr
-
-    spec['providers'] = []
-    message = f'gpu.yaml:5: moves[0].to_resource_provider: compute1: there is no provider {gpu}'
-    assert plan().startswith(f'{message}; a new one needs a name')
-    host = cloud.find('compute2')
-    assert host is not None
-    spec['providers'] = [{**provider, 'uuid': host.uuid}]
-    message = f'compute1: compute2 exists already, and its UUID is {host.uuid}'
-    assert f'gpu.yaml:8: providers[0].uuid: {message}' in plan()
-    spec['providers'] = [provider]
-    plan()
-    assert process(f'{PREFIX} rehearse plan.json --snapshot cloud.json').status == 0
-    assert placement(f'{PREFIX} apply plan.json --yes').status == 0
-    created = clouds.captured(client).providers[gpu]
-    assert (created.name, created.inventories['VGPU'].total) == ('compute1_gpu', 8)
-    assert placement(f'{PREFIX} verify plan.json').status == 0
-    assert placement(f'{PREFIX} rollback plan.json --yes').status == 0
-    assert clouds.captured(client).providers.keys() == cloud.providers.keys()
 
 
 @pytest.mark.parametrize('text', ['moves: []', '[]', 'trees: {name: [compute1]}'])

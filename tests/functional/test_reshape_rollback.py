@@ -9,17 +9,13 @@ from msgspec import structs
 from placementclient.api import allocation, inventory
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
-from placementclient.model.outcomes import State, Status
+from placementclient.model.outcomes import State
 from placementclient.model.snapshots import Snapshot
 from placementclient.runs import engines, rehearse, reshape_carrier
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
 ROOT = uuid_of('compute0')
-
-
-def statuses(client, plan, path):
-    return [tree.status for tree in engines.status(client, plan, journal_path=path)]  # type: ignore[arg-type]
 
 
 def test_rollback_leaves_alone_what_another_plan_has_made(client, tmp_path):
@@ -54,23 +50,6 @@ def test_rollback_moves_new_consumers_and_forgets_those_that_left(client, path):
     new = after.consumers[uuid_of('new')]
     assert new.allocations == {ROOT: {'VCPU': 2, 'MEMORY_MB': 2048, 'VGPU': 2}}
     assert new.type is None
-
-
-def test_an_impossible_rollback_changes_nothing(client, path):
-    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
-    engines.apply(client, plan, path)
-    gpu = plan.changes[0].providers[1].uuid
-    read = inventory.show(client, gpu, 'VGPU')
-    assert read.generation is not None
-    inventory.set(
-        client, gpu, 'VGPU', structs.replace(read.value, total=16).as_fields(), read.generation
-    )
-    now = clouds.captured(client)
-    outcome = engines.rollback(client, plan, path)
-    assert outcome.exit_status is ExitStatus.DIFFERS
-    assert outcome.trees[0].state is State.LEFT_ALONE
-    assert clouds.content(clouds.captured(client)) == clouds.content(now)
-    assert statuses(client, plan, path) == [Status.DIFFERS]
 
 
 def test_rehearsal_applies_and_rolls_back_on_a_scratch_service(client):

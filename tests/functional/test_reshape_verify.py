@@ -3,13 +3,11 @@
 
 import pytest
 
-from placementclient.api import allocation, inventory, resource_provider
 from placementclient.model.outcomes import Status
 from placementclient.render import runs
 from placementclient.runs import engines
 from tests.functional import clouds
-from tests.functional.clouds import uuid_of
-from tests.functional.test_reshape_drift import ROOT, hand_over, resize
+from tests.functional.test_reshape_drift import resize
 
 
 @pytest.fixture
@@ -38,40 +36,6 @@ def test_verify_shows_one_row_for_one_changed_total(client, plan):
         'not applied, and the inventory of VGPU on compute0 is not what the plan starts from: '
         'total 9 instead of 8',
     )
-
-
-def test_later_changes_of_others_are_no_damage(client, plan, path):
-    engines.apply(client, plan, path)
-    assert rows(client, plan, path) == []
-    child, _ = plan.changes[0].list_created()
-    resize(5, child.uuid)(client)
-    allocation.delete(client, uuid_of('server0.0'))
-    hand_over(client)
-    assert sorted(rows(client, plan, path)) == [
-        ('gone', 'changed later', False),
-        ('inventory', 'changed later', False),
-        ('owner', 'changed later', False),
-    ]
-
-
-def test_inventory_on_both_sides_is_damage(client, plan, path):
-    engines.apply(client, plan, path)
-    # As a nova-compute of the old release does.
-    fields = plan.changes[0].providers[0].content_before.inventories['VGPU'].as_fields()
-    inventory.create(client, ROOT, 'VGPU', fields, resource_provider.read_generation(client, ROOT))
-    assert rows(client, plan, path) == [('inventory', 'damaged', True)]
-
-
-def test_a_child_that_is_gone_is_damage(client, plan, path):
-    engines.apply(client, plan, path)
-    child, _ = plan.changes[0].list_created()
-    for consumer in clouds.captured(client).consumers_on(child.uuid):
-        allocation.delete(client, consumer.uuid)
-    resource_provider.delete(client, child.uuid)
-    assert set(rows(client, plan, path)) == {
-        ('missing', 'damaged', True),
-        ('gone', 'changed later', False),
-    }
 
 
 def test_the_table_of_verify_has_the_verdict(client, plan, path):

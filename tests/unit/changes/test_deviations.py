@@ -22,6 +22,7 @@ CHANGE = Change(
 @pytest.mark.parametrize(
     ('host', 'allocated', 'kind', 'is_damage'),
     [
+        (provider('host', VCPU=8), {}, 'gone', False),
         # It was resized where the plan has put it.
         (provider('host', VCPU=8), {'host': {'VCPU': 2}, 'gpu': {'VGPU': 1}}, 'amount', False),
         # It is back where the plan took it from, in part.
@@ -35,6 +36,24 @@ def test_amounts_that_others_changed_are_damage_only_where_the_consumer_was_befo
     live = cloud([host, GPU], [consumer('s', **allocated)])
     [deviation] = [item for item in find_deviations(CHANGE, live) if item.kind != 'inventory']
     assert (deviation.kind, deviation.is_error) == (kind, is_damage)
+
+
+@pytest.mark.parametrize(
+    ('states', 'kinds'),
+    [
+        # Back where the plan removed it, as a nova-compute of the old release does.
+        ([provider('host', VCPU=8, VGPU=4), GPU], {('inventory', True)}),
+        ([provider('host', VCPU=9), GPU], {('inventory', False)}),
+        ([provider('host', VCPU=8), provider('gpu', 'host', VGPU=5)], {('inventory', False)}),
+        ([provider('host', VCPU=8)], {('missing', True)}),
+        # A host takes its children along.
+        ([], {('missing', False)}),
+    ],
+)
+def test_a_child_or_an_inventory_is_damaged_if_the_change_is_undone(states, kinds):
+    live = cloud(states, CHANGE.after.consumers.values())
+    found = {(item.kind, item.is_error) for item in find_deviations(CHANGE, live)}
+    assert found == kinds
 
 
 @pytest.mark.parametrize(
