@@ -217,7 +217,7 @@ def _take_from_sources(target_state: TargetState) -> dict[InventoryKey, Inventor
             targets[flow.destination] = Target(flow.destination, provider, only_mapped=is_renamed)
         if left > 0:
             targets[origin] = Target(origin, source.name, stays=True)
-            source.inventories[name] = _set_fields(before, {'total': left})
+            source.inventories[name] = _set_fields(before, {'total': left}, before)
         else:
             del source.inventories[name]
         target_state.targets[origin] = list(targets.values())
@@ -254,16 +254,19 @@ def _give_to_targets(
             step_size=origins[0].step_size,
             allocation_ratio=origins[0].allocation_ratio,
         )
-        target.inventories[name] = _set_fields(base, {'total': total, **stated})
+        before = target.inventories_before.get(name, base)
+        target.inventories[name] = _set_fields(base, {'total': total, **stated}, before)
     return reserving
 
 
-def _set_fields(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
-    """Return an inventory with other fields; a max_unit that equals the total stays equal to it.
+def _set_fields(inventory: Inventory, fields: Mapping[str, object], before: Inventory) -> Inventory:
+    """Return an inventory with other fields; a max_unit that was the total is the new total.
 
     Nova's drivers report both alike.
+
+    :param before: the inventory before the reshape: between two moves, both may be equal by chance
     """
-    follows = inventory.max_unit == inventory.total and 'total' in fields
+    follows = before.max_unit == before.total and 'total' in fields
     return inventory.with_fields({'max_unit': fields['total'], **fields} if follows else fields)
 
 
@@ -292,7 +295,8 @@ def _apply_stated_inventories(target_state: TargetState) -> Iterator[Cause]:
                 tree = target_state.name
                 yield Cause('no-total', tree, resource_class=name, provider=target.name)
                 continue
-            target.inventories[name] = _set_fields(present, stated)
+            before = target.inventories_before.get(name, present)
+            target.inventories[name] = _set_fields(present, stated, before)
 
 
 def _apply_whole_entries(target_state: TargetState) -> Iterator[Cause]:
