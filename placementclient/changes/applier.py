@@ -69,7 +69,7 @@ class Applier:
             provider.uuid: provider.generation for provider in providers
         }
         self._roots = {provider.root_uuid for provider in providers}
-        self._is_joint = False
+        self._is_in_transaction = False
         # The providers and consumers whose generations an earlier operation has moved.
         self._outdated: set[str] = set()
         self.done: list[ops.Operation] = []
@@ -100,7 +100,7 @@ class Applier:
         if transaction is None or journal is None or journal.lines is None:
             yield
             return
-        self._is_joint, count = True, len(self.done)
+        self._is_in_transaction, count = True, len(self.done)
         try:
             with transaction():
                 yield
@@ -112,14 +112,14 @@ class Applier:
                 self._note_outcome('taken back', undone=len(undone))
             raise
         finally:
-            self._is_joint = False
+            self._is_in_transaction = False
 
     @contextlib.contextmanager
     def _recorded_in_journal(self, operation: ops.Operation) -> Iterator[None]:
         """Write the intent of an operation before this block, and its outcome after it."""
         if self._journal:
             intent = self._record_of(operation)
-            self._journal.write_intent(self._tree_uuid, intent, synced=not self._is_joint)
+            self._journal.write_intent(self._tree_uuid, intent, synced=not self._is_in_transaction)
         try:
             yield
         except (errors.NoAnswer, KeyboardInterrupt) as lost:
