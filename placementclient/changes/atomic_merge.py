@@ -35,6 +35,7 @@ class _AtomicMerge(Merge):
         return sides[2]
 
     def _planned_usage(self, uuid: str, name: str) -> int:
+        """Return how much of a class of a provider is used after the change, by the plan alone."""
         planned = self._after.providers.get(uuid)
         return planned.used(name) if planned else 0
 

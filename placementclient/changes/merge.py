@@ -126,6 +126,7 @@ class Merge:
                 )
 
     def _merge_consumers(self) -> None:
+        """Merge all consumers of the change with their live values."""
         for uuid in {**self._before.consumers, **self._after.consumers}:
             self._merge_consumer(
                 uuid,

@@ -165,4 +165,5 @@ def _find_changed_consumers(change: Change, live: Snapshot) -> Iterator[Finding]
 
 
 def _make_consumer_obstacle(uuid: str, message: str) -> Finding:
+    """Return the obstacle that others have changed a consumer, which apply may plan again."""
     return make_obstacle(f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)

@@ -123,6 +123,7 @@ def _list_writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
 
 
 def _inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, object]]:
+    """Yield the inventories that an operation changes, with their new values."""
     for name in {**change.before, **change.after}:
         inventory = change.after.get(name)
         if inventory != change.before.get(name):
@@ -130,6 +131,7 @@ def _inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, object]
 
 
 def _consumer_write(consumer: Consumer) -> tuple[str, object]:
+    """Return the allocations of a consumer as a part that an operation changes."""
     return f'the allocations of {consumer.uuid}', str(comparable_values(consumer))
 
 

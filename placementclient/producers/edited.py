@@ -111,6 +111,7 @@ class FacetEdit:
         """Accept any providers."""
 
     def list_remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
+        """Yield a sentence on each name to remove that no provider has."""
         present = {name for state in states for name in self._get_names(state)}
         verb = {'traits': 'has the trait', 'aggregates': 'is in the aggregate'}[self.facet]
         for name in sorted(self.removed - present):

@@ -124,4 +124,5 @@ def _list_traits(request: CandidateRequest) -> set[str]:
 
 
 def _split_names(names: Iterable[str]) -> list[str]:
+    """Return the names in texts that join them by commas, each once."""
     return list(dict.fromkeys(name for text in names for name in text.split(',')))

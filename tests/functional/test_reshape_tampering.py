@@ -67,13 +67,6 @@ def altered(plan, mutation, is_in_journal, folder):
     return plan
 
 
-def test_a_plan_that_was_rewritten_without_a_change_is_applied(client, plan, tmp_path):
-    same = edited(plan, tmp_path / 'plan.json', lambda document: None)
-    path = noted(same, tmp_path / 'journal', convert_to_json(encode_change(same.changes[0])))
-    outcome = engines.apply(client, same, path)
-    assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
-
-
 @pytest.mark.parametrize(
     ('mutation', 'is_in_journal'),
     [(false_inventory, False), (false_holdings, True), (less_memory, False)],

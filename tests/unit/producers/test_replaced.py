@@ -11,7 +11,6 @@ from placementclient.changes.diff import diff, list_operations
 from placementclient.changes.operations import Reshape, SetAllocations, SetInventories
 from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import change_rows
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import LONGEST_NAME, restore_name, temporary_name
@@ -283,18 +282,6 @@ def test_one_request_moves_inventories_and_allocations(states, consumers, new, w
     assert not [
         o for o in list_operations(change) if isinstance(o, SetInventories | SetAllocations)
     ]
-
-
-def test_rows_tell_two_providers_of_one_name_apart():
-    before = cloud([OLD], [consumer('s', old={'VCPU': 2})])
-    (change,) = plan('', before, replace_provider(before, 'old', 'new', 'old')).changes
-    parts = [(row.object, row.change) for row in change_rows(change.before, change.after)]
-    assert ('old', 'create') in parts
-    assert ('old (old)', 'delete') in parts
-    (moved,) = [
-        row for row in change_rows(change.before, change.after) if row.change == 'allocations'
-    ]
-    assert (moved.before, moved.after) == ({'old (old)': {'VCPU': 2}}, {'old': {'VCPU': 2}})
 
 
 def test_the_original_name_is_found_behind_a_temporary_one():
