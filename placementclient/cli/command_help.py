@@ -95,8 +95,19 @@ def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     return collected
 
 
-def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
-    """Return suggestions for a mistyped option, to follow an error of argparse."""
+def suggest_options(
+    message: str, parsers: Iterable[argparse.ArgumentParser], arguments: Sequence[str] = ()
+) -> str:
+    """Return suggestions for a mistyped option, to follow an error of argparse.
+
+    :param arguments: the arguments of the command, of which argparse names the missing ones first
+    """
+    if message.startswith('the following arguments are required: '):
+        options = _list_documented_options(list(parsers))
+        names = [word.partition('=')[0].lstrip('-') for word in arguments if word[:2] == '--']
+        missed = find_closest([name for name in names if name not in options], options)
+        hint = format_suggestion(f'--{option}' for option in missed)
+        return f'. {hint}' if hint else ''
     if not message.startswith('unrecognized arguments: '):
         return ''
     parsers = list(parsers)

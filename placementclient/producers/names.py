@@ -95,6 +95,9 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
         existing = [name for name in existing if name.startswith('CUSTOM_')]
     near = wording.suggestion(unknown, sorted(existing))
     custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
+    against = [name for name in unknown if name.upper().startswith('CUSTOM_')]
+    if against and not (custom or near or _CUSTOM.fullmatch(against[0])):
+        return describe_custom_name(against[0])
     if not custom:
         return near or _suggest_longer_name(unknown, existing)
     if not all(map(_CUSTOM.fullmatch, custom)):

@@ -39,6 +39,5 @@ def test_errors_show_the_name_that_was_typed_and_the_nearest_name(client, placem
     result = placement(command)
     beginning, end = MISTYPED[command]
     assert result.status == 1
-    message = result.stderr.splitlines()[-1]
-    assert beginning in message
+    [message] = [line for line in result.stderr.splitlines() if beginning in line]
     assert message.endswith(end)

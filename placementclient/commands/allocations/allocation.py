@@ -13,13 +13,13 @@ from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.client import endpoints
-from placementclient.client.errors import NotFound
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.filter_options import parse_whole_number, refuse_plus_sign
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.framework.placement_command import suggest_whole_uuid
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import is_uuid, normalize_uuids_in
+from placementclient.model.providers import normalize_uuids_in
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ OWNER = (
 )
 
 _NO_ALLOCATIONS = 'No consumer {} has allocations'
-_NO_WHOLE_UUID = '{} is not a whole UUID, and consumers have no names'
 _BODY = Option('--file', required=True, help='The file; - for standard input')
 
 
@@ -70,10 +69,8 @@ class ShowAllocation(base.Lister):
     def execute(self) -> columns.Output:
         shown = api.allocation.show(self.client, self.args.consumer)
         if not shown.value.allocations:
-            is_whole = is_uuid(self.args.consumer)
-            self.log_hint(
-                (_NO_ALLOCATIONS if is_whole else _NO_WHOLE_UUID).format(self.args.consumer)
-            )
+            typed = self.args.consumer
+            self.log_hint(_NO_ALLOCATIONS.format(typed) + suggest_whole_uuid(typed))
         return _make_allocation_table(self, shown)
 
 
@@ -178,16 +175,11 @@ class DeleteAllocation(base.PlacementCommand):
 
     def execute(self) -> None:
         consumer = self.client, self.args.consumer
-        try:
-            attempts.confirm_write(
-                self.client,
-                lambda: api.allocation.delete(*consumer),
-                lambda: not api.allocation.show(*consumer).value.allocations,
-            )
-        except NotFound:
-            if not is_uuid(self.args.consumer):
-                self.log_hint(_NO_WHOLE_UUID.format(self.args.consumer))
-            raise
+        attempts.confirm_write(
+            self.client,
+            lambda: api.allocation.delete(*consumer),
+            lambda: not api.allocation.show(*consumer).value.allocations,
+        )
 
 
 class ReplaceAllocation(base.PlacementCommand):

@@ -49,7 +49,8 @@ def add_suggestions(
 
     :param program: the parser of the program ``placement``; ``None`` in OpenStackClient
     """
-    refuse, parsers = parser.error, [parser]
+    refuse, parsers, typed = parser.error, [parser], list[str]()
+    parse_known_args = parser.parse_known_args
     if program is not None:
         parser.allow_abbrev = False
         refuse, parsers = functools.partial(_exit_with_usage, parser), [parser, program]
@@ -58,11 +59,18 @@ def add_suggestions(
         from placementclient.cli import command_help
 
         # The message repeats unknown words as they were typed: maybe a name of another user.
-        suggestion = escape_text(command_help.suggest_options(message, parsers))
+        suggestion = escape_text(command_help.suggest_options(message, parsers, typed))
         suggestion = insert_program(suggestion, 'openstack' if program is None else 'placement')
         refuse(f'{cut_text(message, _MOST_CHARACTERS)}{suggestion}')
 
+    def keep_arguments(
+        args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        typed[:] = args or ()
+        return parse_known_args(args, namespace)
+
     vars(parser)['error'] = refuse_with_suggestion
+    vars(parser)['parse_known_args'] = keep_arguments
 
 
 def _exit_with_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:

@@ -35,6 +35,7 @@ from placementclient.commands.framework.parser import (
     lay_out_help,
 )
 from placementclient.commands.framework.signals import handle_signals
+from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
     from cliff.app import App
@@ -335,6 +336,9 @@ class PlacementCommand(command.Command):
             # The other messages name it themselves.
             named = f' {failure.url.partition("?")[0]}' if isinstance(failure, foreign) else ''
             return f'. The URL{named} is from {origin}'
+        consumer = vars(self.args).get('consumer')
+        if consumer and consumer in str(failure) and (near := suggest_whole_uuid(consumer)):
+            return near
         unknown = errors.BadRequest | errors.NotFound | NoSuchProvider
         if self.client_if_used is None or not isinstance(failure, unknown):
             # Errors without the service, such as those of a snapshot, have their own suggestions.
@@ -410,6 +414,13 @@ def _discard_output(stdout: TextIO) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())
         os.close(null)
+
+
+def suggest_whole_uuid(consumer: str) -> str:
+    """Return what follows a sentence about a consumer that is named by something else."""
+    if is_uuid(consumer):
+        return ''
+    return f'. {consumer} is not a whole UUID, and consumers have no names'
 
 
 def normalize_column(column: str) -> str:

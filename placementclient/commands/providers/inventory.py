@@ -374,7 +374,8 @@ def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]
         if not (name and field and parts[1]):
             raise errors.BadArgument('Name, field and value must be not empty')
         if field not in FIELDS:
-            raise errors.BadArgument(f'Unknown inventory field {field}{suggestion(field, FIELDS)}')
+            near = suggestion(field, FIELDS) or f'. The fields are {", ".join(FIELDS)}'
+            raise errors.BadArgument(f'Unknown inventory field {field}{near}')
         inventories.setdefault(name, {})[field] = _parse_value(name, field, parts[1])
     return inventories
 

@@ -479,3 +479,21 @@ def test_a_command_of_another_name_is_answered_with_the_command(placement, typed
 def test_an_option_before_the_command_is_answered_with_its_place(placement):
     refused = placement('-f json resource provider list')
     assert 'Options of a command come after its name' in refused.stderr
+
+
+def test_a_mistyped_option_in_place_of_a_required_one_is_answered(placement):
+    refused = placement('resource provider inventory class set compute1 VCPU --totl 64')
+    assert 'required: --total. Did you mean "--total"?' in refused.stderr
+
+
+def test_a_custom_name_in_small_letters_is_answered_in_capitals():
+    answer = names.suggest_remedy(['custom_gpu'], ['HW_CPU_X86_AVX'], 'placement trait create')
+    assert answer.endswith('Did you mean "CUSTOM_GPU"?')
+
+
+@pytest.mark.parametrize('command', ['resize {} --resource VCPU=1', 'unset {}'])
+def test_a_part_of_a_consumer_in_an_error_is_said_to_be_one(placement, service, command):
+    answer = {'allocations': {}, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 1}
+    service.answer(get(f'/allocations/{CONSUMER[:8]}', answer))
+    refused = placement(f'resource provider allocation {command.format(CONSUMER[:8])}')
+    assert f'{CONSUMER[:8]} is not a whole UUID, and consumers have no names' in refused.stderr
