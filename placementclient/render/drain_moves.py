@@ -39,7 +39,7 @@ def _format_sums(allocations: Allocations) -> str:
 
 
 _COLUMNS = Columns(
-    Column('wave', lambda row: Facts(row.wave)),
+    Column('wave', lambda row: Facts(None) if row.wave is None else row.wave),
     Column('server'),
     Column('from', attrgetter('source')),
     Column('to', attrgetter('target')),

@@ -240,7 +240,7 @@ class Program:
 
 def _read_once(where, collector):
     """Read, and raise what the service itself would only log."""
-    collector._read()
+    collector._read_metrics()
 
 
 def _contents(folder):
