@@ -117,16 +117,14 @@ class ClaimAllocation(base.Lister):
 
     def _write_candidate(self, candidate: Candidate) -> None:
         """Allocate a candidate; after a lost answer, a claim that is there counts as granted."""
-        is_sent = False
 
-        def attempt() -> None:
-            nonlocal is_sent
-            current = api.allocation.show(self.client, self.args.consumer).value
-            if is_sent and current.allocations == candidate.allocations:
-                return
+        def read() -> Consumer:
+            return api.allocation.show(self.client, self.args.consumer).value
+
+        def write() -> None:
+            current = read()
             if current.allocations:
                 raise Unclaimed(f'Consumer {current.uuid} holds something already')
-            is_sent = True
             claimed = replace(
                 current,
                 allocations=candidate.allocations,
@@ -139,7 +137,9 @@ class ClaimAllocation(base.Lister):
                 self.client, claimed, mappings=candidate.mappings, replaces_owner=True
             )
 
-        attempts.retry_conflicts(self.client, attempt)
+        attempts.confirm_write(
+            self.client, write, lambda: read().allocations == candidate.allocations
+        )
 
     def _is_claimed(self, consumer: Consumer, request: CandidateRequest) -> bool:
         """Return whether a consumer holds the requested amounts, and has the project and user."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
 #: The age of a file, in seconds, from which on it may have servers that no longer exist.
 _MOST_AGE = 600
+
+
+class _NovaHosts(NamedTuple):
+    """The hosts of Nova, as far as it answers.
+
+    :ivar is_nova_asked: whether Nova is asked for each server just before a write; not if the
+        servers are from files and Nova does not answer
+    :ivar shared_names: the names that several hosts share
+    :ivar notes: a finding if the hosts are unknown
+    """
+
+    is_nova_asked: bool
+    shared_names: Collection[str] = ()
+    notes: Sequence[Finding] = ()
 
 
 class HealAllocation(ChangeCommand):
@@ -79,46 +93,43 @@ class HealAllocation(ChangeCommand):
         chosen = _select_servers(servers, self.args.server)
         if self.args.amounts:
             _refuse_servers_without_flavors(chosen)
-        shared, notes = self._read_shared_names()
-        is_live = shared is not None or bool(notes)
-        if is_live and not self.args.server:
-            notes += nova_outages.note_cells_down(self)
+        hosts = self._read_nova_hosts()
+        notes = hosts.notes
+        if hosts.is_nova_asked and not self.args.server:
+            notes = [*notes, *nova_outages.note_cells_down(self)]
         healing = HealProducer(
             self.client,
             chosen,
             {migration.server_uuid for migration in migrations if not migration.is_over},
             is_chosen=bool(self.args.server),
-            is_current=partial(self._is_current, flavors) if is_live else None,
+            is_current=partial(self._is_current, flavors) if hosts.is_nova_asked else None,
             ports=self._read_ports(),
             amounts=self.args.amounts,
-            shared_names=shared or (),
+            shared_names=hosts.shared_names,
             notes=notes,
         )
         return self.plan_and_apply(healing)
 
-    def _read_shared_names(self) -> tuple[set[str] | None, list[Finding]]:
-        """Return the names that several hosts of Nova share, or a finding that they are unknown.
-
-        The names are None if Nova does not answer. There is no finding if the servers are from
-        files.
-        """
+    def _read_nova_hosts(self) -> _NovaHosts:
+        """Return the hosts of Nova; warn if the servers are from old files and Nova is away."""
         from placementclient.model.findings import Finding
         from placementclient.model.services import find_names_of_several_hosts
         from placementclient.nova import compute_hosts, service
 
         try:
             nodes = compute_hosts.read_compute_nodes(self.client)
-            return find_names_of_several_hosts(nodes), []
+            return _NovaHosts(True, find_names_of_several_hosts(nodes))
         except service.ServiceError as reason:
             if set(self.args.servers) <= {NOVA} or isinstance(reason, service.ServiceRefusal):
-                return None, [Finding('not known', 'the hosts of Nova', reason=str(reason))]
+                unknown = Finding('not known', 'the hosts of Nova', reason=str(reason))
+                return _NovaHosts(True, notes=[unknown])
             paths = [*self.args.servers, *filter(None, [self.args.flavors])]
             if any(map(_is_old, paths)):
                 self.log.warning(
                     f'{reason}. The list is not new: a server that was deleted since gets '
                     'allocations, too. Audit afterwards with a new list'
                 )
-            return None, []
+            return _NovaHosts(False)
 
     def _read_ports(self) -> Sequence[Port]:
         """Return the ports that request resources; none without ``--ports``."""

@@ -9,5 +9,6 @@ A command is one class: its options, examples and exit statuses are attributes, 
 4. ``change_command``: commands that show changes, ask for confirmation, and apply them.
 
 The modules ``..._options`` have the options that several commands share, with the functions that
-read their values; ``service_lists`` reads the lists of Nova and of other services.
+read their values; ``service_lists`` reads the lists of Nova and of other services, and
+``nova_outages`` has the errors and findings if Nova does not answer.
 """

@@ -92,6 +92,14 @@ class OperatorFacts(NamedTuple):
     ratios: Mapping[str, Mapping[str, ConfiguredRatio]] = MappingProxyType({})
 
 
+class AuditedCloud(NamedTuple):
+    """A cloud with its audit, and the lists of other services that the audit was made with."""
+
+    cloud: Cloud
+    audit: Audit
+    lists: ServiceLists
+
+
 class _ListReader:
     """Reads lists. After a timeout it asks a service no more, after an error without retries."""
 
@@ -196,7 +204,7 @@ def read_and_audit(
     facts: OperatorFacts | None = None,
     *,
     is_steady: bool = False,
-) -> tuple[Cloud, Audit, ServiceLists]:
+) -> AuditedCloud:
     """Read and audit the cloud; read it a second time if a finding may be a change meanwhile.
 
     :param audit_cloud: audits a cloud; its second argument is the earlier reading, if there is one
@@ -208,18 +216,19 @@ def read_and_audit(
     )
     cloud, lists = read()
     audit = audit_cloud(cloud, None)
-    places = {
-        place
-        for n in _NAMES
-        for place in service_lists.list_named_sources(getattr(command.args, n))
+    sources = {
+        source
+        for name in _NAMES
+        for source in service_lists.list_named_sources(getattr(command.args, name))
     }
-    is_live = not places or not places.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
+    # Files would be the same a second time.
+    is_live = not sources or not sources.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
     if audit.has_suspects and is_live and not command.args.snapshot:
         earlier = cloud
         cloud, lists = read(is_reversed=True)
         audit = audit_cloud(cloud, earlier)
     named = [*_name_aggregates(command, cloud, audit.findings)]
-    return cloud, audit._replace(findings=named), lists
+    return AuditedCloud(cloud, audit._replace(findings=named), lists)
 
 
 def _name_aggregates(

@@ -93,7 +93,7 @@ def test_an_error_after_a_lost_answer_names_the_change(placement, service):
     nothing = {'allocations': {}}
     others = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}} | CONSUMER
     look = Reply(200, others)
-    service.answer(Reply(200, candidates), Reply(200, nothing), Reply(504), look, look)
+    service.answer(Reply(200, candidates), Reply(200, nothing), Reply(504), *[look] * 3)
     result = placement(
         f'resource provider allocation claim {RP} --resource VCPU=2 --project-id p --user-id u'
     )
