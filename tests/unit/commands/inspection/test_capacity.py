@@ -15,6 +15,19 @@ GPUS = {'VGPU': 2}
 ELSEWHERE = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
 SHOW = 'resource capacity show --snapshot {file} '
 
+
+@pytest.fixture
+def show(placement, tmp_path):
+    """Show the capacity of a saved cloud."""
+
+    def run(options, live=None):
+        return placement(
+            f'{SHOW.format(file=save(tmp_path, "cloud.json", live or small()))}{options}'
+        )
+
+    return run
+
+
 TREES = """\
 +-------+----------------+-----------+-----------+----------+--------+--------+-------------+
 | tree  | resource_class | shared_by | providers | capacity |   used |   free | largest_fit |
@@ -46,9 +59,8 @@ FITS = """\
     ('options', 'table'),
     [('', TREES), ('--by tree', TREES), ('--by host', TREES), ('--fits VCPU=2,DISK_GB=15', FITS)],
 )
-def test_capacity_show_prints_a_table(placement, service, tmp_path, options, table):
-    file = save(tmp_path, 'cloud.json', small())
-    assert placement(SHOW.format(file=file) + options) == Result(0, table, '')
+def test_capacity_show_prints_a_table(show, service, options, table):
+    assert show(options) == Result(0, table, '')
     assert service.requests == []
 
 
@@ -72,18 +84,16 @@ def test_capacity_show_prints_a_table(placement, service, tmp_path, options, tab
         ('--by class --fits VGPU=1 -c fits', [{'fits': 2}, {'fits': 2}]),
     ],
 )
-def test_capacity_show_prints_numbers_as_data(placement, tmp_path, options, expected):
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(SHOW.format(file=file) + f'-f json {options}')
+def test_capacity_show_prints_numbers_as_data(show, options, expected):
+    result = show(f'-f json {options}')
     assert (result.status, json.loads(result.stdout)) == (0, expected)
 
 
 @pytest.mark.parametrize(
     'shape', ['VCPU', 'VCPU=', '=1', 'VCPU=x', 'VCPU=0', 'VCPU=-1', 'VCPU=1,VCPU=2', 'VCPU=1,', ',']
 )
-def test_a_wrong_shape_of_a_server_is_an_error(placement, tmp_path, shape):
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(SHOW.format(file=file) + f"--fits '{shape}'")
+def test_a_wrong_shape_of_a_server_is_an_error(show, shape):
+    result = show(f"--fits '{shape}'")
     assert result.status == 2
     assert result.stderr.startswith('--fits must be of form <resource_class>=<value>,...')
 
@@ -108,10 +118,9 @@ def test_a_wrong_shape_of_a_server_is_an_error(placement, tmp_path, shape):
         ('--flavors {flavors} --member-of rack7', 'rack7 is not the UUID of an aggregate'),
     ],
 )
-def test_an_unknown_name_is_an_error_with_a_suggestion(placement, tmp_path, options, message):
-    file = save(tmp_path, 'cloud.json', small())
+def test_an_unknown_name_is_an_error_with_a_suggestion(show, tmp_path, options, message):
     flavors = save(tmp_path, 'flavors.json', FLAVORS)
-    result = placement(SHOW.format(file=file) + options.format(flavors=flavors))
+    result = show(options.format(flavors=flavors))
     assert result == Result(1, '', f'{message}\n')
 
 
@@ -129,9 +138,8 @@ def test_an_unknown_name_is_an_error_with_a_suggestion(placement, tmp_path, opti
         ),
     ],
 )
-def test_capacity_names_classes_that_no_host_has(placement, tmp_path, options, message):
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(SHOW.format(file=file) + f'{options} -f json')
+def test_capacity_names_classes_that_no_host_has(show, options, message):
+    result = show(f'{options} -f json')
     assert (result.status, result.stderr) == (0, f'{message}\n')
     assert {row['fits'] for row in json.loads(result.stdout)} == {0}
 
@@ -164,17 +172,16 @@ OF_FLAVORS = """\
 """
 
 
-def test_flavors_with_dedicated_cpus_count_on_hosts_with_pcpu(placement, tmp_path):
+def test_flavors_with_dedicated_cpus_count_on_hosts_with_pcpu(placement, show, tmp_path):
     states = [
         provider('pinned', PCPU=5, DISK_GB=99),
         provider('mixed', PCPU=1, VCPU=8, DISK_GB=99),
         provider('plain', VCPU=6, DISK_GB=99),
     ]
-    file = save(tmp_path, 'cloud.json', cloud(states))
     specs = {'hw:cpu_policy': 'dedicated'}
     flavors = save(tmp_path, 'flavors.json', {'flavors': [flavor('pin', **specs)]})
     columns = '-c tree -c fits -f value'
-    result = placement(SHOW.format(file=file) + f'--flavors {flavors} {columns}')
+    result = show(f'--flavors {flavors} {columns}', cloud(states))
     assert (result.status, result.stdout) == (0, 'mixed 0\npinned 2\n(all) 2\n')
     assert result.stderr == (
         'flavor pin: the number may be lower, as it leaves out NUMATopologyFilter: hw:cpu_policy\n'
@@ -183,19 +190,20 @@ def test_flavors_with_dedicated_cpus_count_on_hosts_with_pcpu(placement, tmp_pat
         'vcpu_pin_set, or neither cpu_dedicated_set nor cpu_shared_set, which Placement does not '
         'show\n'
     )
-    exported = placement(f'resource capacity export --snapshot {file} --flavors {flavors}').stdout
+    exported = placement(
+        f'resource capacity export --snapshot {tmp_path}/cloud.json --flavors {flavors}'
+    ).stdout
     assert 'openstack_free_capacity_by_flavor_total{flavor_name="pin",public="True"} 2' in exported
     more = 'openstack_free_capacity_by_flavor_vcpu_fallback{flavor_name="pin",public="True"} 3'
     assert more in exported
     (tmp_path / 'nova.conf').write_text('[workarounds]\ndisable_fallback_pcpu_query = yes\n')
     options = f'--flavors {flavors} {columns} --nova-conf {tmp_path}/nova.conf'
-    assert 'more server' not in placement(SHOW.format(file=file) + options).stderr
+    assert 'more server' not in show(options, cloud(states)).stderr
 
 
-def test_capacity_counts_the_flavors_of_a_file(placement, service, tmp_path):
-    file = save(tmp_path, 'cloud.json', small())
+def test_capacity_counts_the_flavors_of_a_file(show, service, tmp_path):
     flavors = save(tmp_path, 'flavors.json', FLAVORS)
-    result = placement(SHOW.format(file=file) + f'--flavors {flavors}')
+    result = show(f'--flavors {flavors}')
     assert (result.status, result.stdout) == (0, OF_FLAVORS)
     assert result.stderr == (
         'flavor gpu: the number may be lower, as it leaves out pci_passthrough:alias=a:1 '
@@ -209,13 +217,10 @@ def test_capacity_counts_the_flavors_of_a_file(placement, service, tmp_path):
 
 
 @pytest.mark.parametrize('options', ['', '--fits VGPU=1'])
-def test_aggregates_have_names_where_a_list_has_them(placement, tmp_path, options):
-    file = save(tmp_path, 'cloud.json', small())
+def test_aggregates_have_names_where_a_list_has_them(show, tmp_path, options):
     aggregates = [{'uuid': 'shared', 'name': 'rack 1', 'hosts': [], 'metadata': {}}]
     listed = save(tmp_path, 'aggregates.json', {'aggregates': aggregates})
-    command = f'{SHOW.format(file=file)} --by aggregate --aggregates {listed} -f json {options}'
-
-    result = placement(command)
+    result = show(f'--by aggregate --aggregates {listed} -f json {options}')
 
     rows = json.loads(result.stdout)
     assert result.status == 0, result.stderr
@@ -240,14 +245,14 @@ def test_aggregates_have_names_where_a_list_has_them(placement, tmp_path, option
         ('--by aggregate --tree host2', {'shared': 1, '(all)': 1}),
     ],
 )
-def test_capacity_filters_trees(placement, tmp_path, options, expected):
+def test_capacity_filters_trees(show, options, expected):
     before = small()
     states = [
         replace(state, traits=frozenset({'CUSTOM_NEW'})) if state.name == 'host2' else state
         for state in before.providers.values()
     ]
-    file = save(tmp_path, 'cloud.json', Snapshot(states, before.consumers.values()))
-    result = placement(SHOW.format(file=file) + f'--fits VCPU=2,DISK_GB=15 -f json {options}')
+    live = Snapshot(states, before.consumers.values())
+    result = show(f'--fits VCPU=2,DISK_GB=15 -f json {options}', live)
     assert (result.status, result.stderr) == (0, '')
     counts = {row.get('tree') or row['aggregate']: row['fits'] for row in json.loads(result.stdout)}
     assert counts == expected
@@ -263,11 +268,8 @@ def test_capacity_filters_trees(placement, tmp_path, options, expected):
         ('--fits VCPU=1 --tree x', 1, "No resource provider has the name or UUID 'x'"),
     ],
 )
-def test_capacity_refuses_options_that_contradict_each_other(
-    placement, tmp_path, options, status, message
-):
-    file = save(tmp_path, 'cloud.json', small())
-    assert placement(SHOW.format(file=file) + options) == Result(status, '', f'{message}\n')
+def test_capacity_refuses_options_that_contradict_each_other(show, options, status, message):
+    assert show(options) == Result(status, '', f'{message}\n')
 
 
 @pytest.mark.parametrize(
@@ -325,10 +327,8 @@ def test_capacity_counts_only_hosts_with_the_owner_trait_of_nova(
     assert (result.status, result.stderr) == (0, message)
 
 
-def test_capacity_names_an_aggregate_without_providers_by_its_name(placement, tmp_path):
-    file = save(tmp_path, 'cloud.json', small())
+def test_capacity_names_an_aggregate_without_providers_by_its_name(show, tmp_path):
     aggregates = [{'uuid': ELSEWHERE, 'name': 'rack 1', 'hosts': [], 'metadata': {}}]
     listed = save(tmp_path, 'aggregates.json', {'aggregates': aggregates})
-    command = f'{SHOW.format(file=file)} --fits VCPU=1 --member-of {ELSEWHERE}'
-    result = placement(f'{command} --aggregates {listed}')
+    result = show(f'--fits VCPU=1 --member-of {ELSEWHERE} --aggregates {listed}')
     assert result.stderr == 'No resource provider is in the aggregate rack 1\n'

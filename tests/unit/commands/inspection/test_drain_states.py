@@ -9,10 +9,24 @@ from tests.unit.commands.clouds import save
 from tests.unit.commands.inspection.drains import PLAN, requests, server, three_hosts
 from tests.unit.insight.clouds import cloud, consumer, detailed, provider
 
+HOSTS = [provider(name, VCPU=8) for name in ('compute1', 'compute2')]
+
 
 @pytest.fixture
 def file(tmp_path):
     return three_hosts(tmp_path)
+
+
+@pytest.fixture
+def plan(placement, tmp_path):
+    """Plan to empty ``compute1`` of two hosts with these consumers."""
+
+    def run(consumers, options='', lists=None, states=HOSTS):
+        file = save(tmp_path, 'cloud.json', cloud(states, consumers))
+        known = f'--requests {save(tmp_path, "nova.json", lists)}' if lists else ''
+        return placement(f'{PLAN.format(file=file)} compute1 {options} {known}')
+
+    return run
 
 
 #: The status of a plan, the new host and the command, by ``vm_state``; every one of Nova 34.
@@ -54,18 +68,13 @@ def test_the_command_is_one_that_nova_accepts(
 
 
 @pytest.mark.parametrize('mode', ['', '--rolling'])
-def test_a_shelved_server_needs_no_place(placement, tmp_path, mode):
-    full = cloud(
-        [provider('compute1', VCPU=8), provider('compute2', VCPU=2)],
-        [consumer('s1', compute1={'VCPU': 2}), consumer('s2', compute1={'VCPU': 6})],
-    )
-    file = save(tmp_path, 'full.json', full)
-    path = save(tmp_path, 'nova.json', [server('s1', 2), server('s2', 6, 'shelved')])
-    plan = f'{PLAN.format(file=file)} compute1 {mode} -f value -c server -c to'
-
-    assert placement(plan).status == 4
-    result = placement(f'{plan} --requests {path}')
-
+def test_a_shelved_server_needs_no_place(plan, mode):
+    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=2)]
+    consumers = [consumer('s1', compute1={'VCPU': 2}), consumer('s2', compute1={'VCPU': 6})]
+    options = f'{mode} -f value -c server -c to'
+    assert plan(consumers, options, states=states).status == 4
+    lists = [server('s1', 2), server('s2', 6, 'shelved')]
+    result = plan(consumers, options, lists, states)
     assert (result.status, sorted(result.stdout.split())) == (0, ['compute2', 's1', 's2'])
 
 
@@ -103,20 +112,15 @@ MIGRATIONS = [
 @pytest.mark.parametrize('mode', ['', '--rolling --batch 1'])
 @pytest.mark.parametrize(('state', 'reason', 'typed'), MIGRATIONS)
 def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
-    placement, tmp_path, state, reason, typed, mode
+    plan, tmp_path, state, reason, typed, mode
 ):
     held = {'VCPU': 1}
-    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
     consumers = [consumer('m1', None, compute1=held), consumer('s9', None, compute2=held)]
-    file = save(tmp_path, 'cloud.json', cloud(states, consumers))
     migration = {'uuid': 'm1', 'instance_uuid': 's9', 'status': state, 'migration_type': 'resize'}
     lists = {'servers': [server('s9', 1, 'resized')], 'migrations': [migration]}
-    path = save(tmp_path, 'nova.json', lists)
-
-    result = placement(f'{PLAN.format(file=file)} compute1 {mode} --requests {path} -f json')
-
+    result = plan(consumers, f'{mode} -f json', lists)
     assert result.status == 5
-    command = typed.format(file=file)
+    command = typed.format(file=f'{tmp_path}/cloud.json')
     assert json.loads(result.stdout) == [
         {'wave': None, 'server': 's9', 'from': 'compute1', 'to': '',
          'allocations': {'compute2': {'VCPU': 1}}, 'state': 'cannot move', 'reason': reason,
@@ -126,26 +130,20 @@ def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
     assert f'  1. {command}\n' in result.stderr
 
 
-def test_drain_lists_each_command_that_a_host_waits_for(placement, file, tmp_path):
+def test_drain_lists_each_command_that_a_host_waits_for(plan):
     many = [f'w{number}' for number in range(8)]
-    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
-    path = save(
-        tmp_path, 'c.json', cloud(states, [consumer(u, compute1={'VCPU': 1}) for u in many])
-    )
-    lists = save(tmp_path, 'nova.json', [server(uuid, 1, 'suspended') for uuid in many])
-    result = placement(f'{PLAN.format(file=path)} compute1 --requests {lists} -f value -c command')
+    consumers = [consumer(uuid, compute1={'VCPU': 1}) for uuid in many]
+    lists = [server(uuid, 1, 'suspended') for uuid in many]
+    result = plan(consumers, '-f value -c command', lists)
     assert sorted(result.stdout.splitlines()) == [f'openstack server resume {u}' for u in many]
     assert '… and 3 more: the rows with the state "cannot move" name all of them\n' in result.stderr
 
 
-def test_an_affinity_group_that_keeps_servers_on_their_host_is_named(placement, tmp_path):
-    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
+def test_an_affinity_group_that_keeps_servers_on_their_host_is_named(plan):
     consumers = [consumer('s1', compute1={'VCPU': 2}), consumer('s2', compute1={'VCPU': 2})]
-    file = save(tmp_path, 'cloud.json', cloud(states, consumers))
     group = {'id': 'g', 'name': 'web', 'policy': 'affinity', 'members': ['s1', 's2']}
     lists = {'servers': [server('s1', 2), server('s2', 2)], 'server_groups': [group]}
-    path = save(tmp_path, 'nova.json', lists)
-    result = placement(f'{PLAN.format(file=file)} compute1 --requests {path}')
+    result = plan(consumers, '', lists)
     assert result.status == 4
     assert '2 servers of VCPU 2 in the affinity group web: room for 0\n' in result.stderr
 
@@ -197,7 +195,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize(('held', 'traits', 'specs', 'conf', 'state', 'reason'), RESTRICTED)
 def test_a_server_that_nova_does_not_live_migrate_moves_as_nova_can(
-    placement, tmp_path, held, traits, specs, conf, state, reason
+    plan, tmp_path, held, traits, specs, conf, state, reason
 ):
     states = []
     for name in ('compute1', 'compute2'):
@@ -205,17 +203,11 @@ def test_a_server_that_nova_does_not_live_migrate_moves_as_nova_can(
         inventories = dict.fromkeys(held, 2)
         states += [provider(f'{name}_x', name, traits=traits, **inventories)] if held else []
     allocated = {'compute1': {'VCPU': 2}, **({'compute1_x': held} if held else {})}
-    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', **allocated)]))
-    plan = f'{PLAN.format(file=path)} compute1 -f json'
-    if specs is not None:
-        servers = [detailed('s1', specs, vcpus=2, ram=0, image='')]
-        plan += f' --requests {save(tmp_path, "nova.json", servers)}'
-    if conf:
-        (tmp_path / 'nova.conf').write_text(conf)
-        plan += f' --nova-conf {tmp_path / "nova.conf"}'
-
-    result = placement(plan)
-
+    known = specs is not None
+    servers = [detailed('s1', specs, vcpus=2, ram=0, image='')] if known else None
+    (tmp_path / 'nova.conf').write_text(conf)
+    options = f'-f json --nova-conf {tmp_path}/nova.conf'
+    result = plan([consumer('s1', **allocated)], options, servers, states)
     [row] = json.loads(result.stdout)
     assert (row['state'], row['reason'], row['command']) == (state, reason, COMMANDS[state])
     assert (result.status == 5) == (state == 'cannot move')
@@ -232,70 +224,59 @@ def test_a_server_on_bare_metal_cannot_move(placement, tmp_path, state):
     for options in ('', f'--requests {lists}'):
         result = placement(f'{PLAN.format(file=path)} node1 {options} -f json')
         [row] = json.loads(result.stdout)
-        assert (result.status, row['state'], row['command'], row['to']) == (
-            5,
-            'cannot move',
-            '',
-            '',
-        )
+        printed = result.status, row['state'], row['command'], row['to']
+        assert printed == (5, 'cannot move', '', '')
         assert 'node1: s1 is on bare metal, which Nova does not migrate\n' in result.stderr
 
 
-def test_a_paused_server_that_nova_does_not_live_migrate_goes_on_first(placement, tmp_path):
+def test_a_paused_server_that_nova_does_not_live_migrate_goes_on_first(plan):
     held = {'VCPU': 2, 'MEM_ENCRYPTION_CONTEXT': 1}
     states = [provider(name, VCPU=8, MEM_ENCRYPTION_CONTEXT=9) for name in ('compute1', 'compute2')]
-    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1=held)]))
-    lists = save(tmp_path, 'nova.json', [server('s1', 2, 'paused')])
-    result = placement(f'{PLAN.format(file=path)} compute1 --requests {lists} -f json')
+    lists = [server('s1', 2, 'paused')]
+    result = plan([consumer('s1', compute1=held)], '-f json', lists, states)
     [row] = json.loads(result.stdout)
     assert (result.status, row['command']) == (5, 'openstack server unpause s1')
     assert row['reason'] == 'is paused and has encrypted memory'
 
 
-def test_a_consumer_that_is_no_server_gets_no_migration(placement, tmp_path):
-    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
-    holder = consumer('c1', 'CONTAINER', compute1={'VCPU': 2})
-    path = save(tmp_path, 'cloud.json', cloud(states, [holder]))
-    result = placement(f'{PLAN.format(file=path)} compute1 -f json')
+def test_a_consumer_that_is_no_server_gets_no_migration(plan):
+    result = plan([consumer('c1', 'CONTAINER', compute1={'VCPU': 2})], '-f json')
     [row] = json.loads(result.stdout)
     assert (result.status, row['state'], row['command']) == (5, 'cannot move', '')
     assert row['reason'] == 'is no server, but a consumer of type CONTAINER'
 
 
-def test_advice_names_no_option_that_was_given(placement, tmp_path):
+def test_advice_names_no_option_that_was_given(plan):
     shelf = 'AGGREGATE'
     states = [
         provider('compute1', aggregates=[shelf], traits=['CUSTOM_X'], VCPU=8),
         provider('compute2', VCPU=8),
     ]
-    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1={'VCPU': 2})]))
+    consumers = [consumer('s1', compute1={'VCPU': 2})]
     aggregates = [{'uuid': shelf, 'name': 'rack 7', 'hosts': [], 'metadata': {}}]
     lists = {'servers': [server('s1', 2)], 'aggregates': aggregates, 'server_groups': []}
-    plan = f'{PLAN.format(file=path)} compute1'
-    assert 'Add --requests nova' in placement(plan).stderr
-    result = placement(f'{plan} --requests {save(tmp_path, "nova.json", lists)}')
+    assert 'Add --requests nova' in plan(consumers, states=states).stderr
+    result = plan(consumers, '', lists, states)
     assert (result.status, 'Add --requests nova' in result.stderr) == (5, False)
 
 
-def test_the_zone_of_hosts_in_no_zone_has_a_name(placement, tmp_path):
-    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
-    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1={'VCPU': 2})]))
+def test_the_zone_of_hosts_in_no_zone_has_a_name(plan, tmp_path):
     zone = {'uuid': 'a', 'name': 'a', 'hosts': ['compute2'], 'metadata': {'availability_zone': 'w'}}
     record = server('s1', 2) | {'OS-EXT-AZ:availability_zone': 'nova'}
     record |= {'pinned_availability_zone': 'nova'}
     lists = {'servers': [record], 'aggregates': [zone], 'server_groups': []}
-    result = placement(f'{PLAN.format(file=path)} compute1 {requests(tmp_path, lists)}')
+    result = plan([consumer('s1', compute1={'VCPU': 2})], requests(tmp_path, lists))
     assert '1 server of VCPU 2 in the default zone: room for 0\n' in result.stderr
 
 
-def test_differences_of_a_new_host_name_its_aggregates(placement, tmp_path):
+def test_differences_of_a_new_host_name_its_aggregates(plan, tmp_path):
     states = [provider('compute1', VCPU=8), provider('compute2', aggregates=['shelf'], VCPU=8)]
-    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1={'VCPU': 2})]))
+    consumers = [consumer('s1', compute1={'VCPU': 2})]
     aggregates = [{'uuid': 'shelf', 'name': 'rack 7', 'hosts': [], 'metadata': {}}]
     odd = server('s1', 2)
     odd['flavor']['extra_specs'] = {'hw:cpu_policy': 'odd'}
     lists = {'servers': [odd], 'aggregates': aggregates, 'server_groups': []}
-    result = placement(f'{PLAN.format(file=path)} compute1 {requests(tmp_path, lists)}')
+    result = plan(consumers, requests(tmp_path, lists), states=states)
     assert 'that their old host does not have: rack 7\n' in result.stderr
 
 
