@@ -99,9 +99,3 @@ def test_usage_list_agrees_with_the_usages_of_the_service(client, placement):
     assert {(row['subject'], row['resource_class']): row['used'] for row in rows} == used
     hosts = json.loads(placement('resource usage list --by host --class VGPU -f json').stdout)
     assert [(row['name'], row['used'], row['percent']) for row in hosts] == [('nested', 2, 25.0)]
-
-
-def test_roots_lists_the_hosts_of_devices(client, placement):
-    clouds.load(client, mixed())
-    options = '--required CUSTOM_GPU --roots -f value -c name'
-    assert placement(f'resource provider list {options}').stdout == 'nested\n'

@@ -32,7 +32,6 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parse_request
 from placementclient.placing.topology import Topology
 from tests.functional import clouds
-from tests.functional.claiming import claim_all
 from tests.functional.clouds import uuid_of
 from tests.functional.planted import Planted
 
@@ -318,24 +317,3 @@ def most_servers(problem, kind, host):
         return best[key]
 
     return most(host.room, problem.pools)
-
-
-@pytest.mark.slow
-def test_as_many_servers_fit_as_can_be_claimed(service_clients):
-    client, claimed = service_clients['1.39'], 0
-    for seed in FEW:
-        snapshot, chance = loaded(client, seed)
-        for _ in range(3):
-            request = random_request(chance, list(snapshot.providers), '1.39')
-
-            def count(_, snapshot, request=request):
-                return fits.count_by_tree(Topology(snapshot), request)[-1].count
-
-            try:
-                servers = claim_all(
-                    client, request, {seed: snapshot}, count, lambda _, seed=seed: seed
-                )
-            except errors.ServerError:
-                continue
-            claimed += len(servers[seed])
-    assert claimed >= len(FEW)

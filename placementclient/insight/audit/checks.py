@@ -8,7 +8,6 @@ from typing import NamedTuple
 from placementclient.insight.audit import (
     baremetal,
     consumers,
-    elsewhere,
     flavors,
     hosts,
     identities,
@@ -59,7 +58,7 @@ CHECKS = (
     Check('ratio-without-room', _ERROR, inventories.find_ratios_without_room),
     Check('orphan', _ERROR, consumers.find_orphans, _SERVERS, ('migrations', 'nodes')),
     Check('doubled', _ERROR, make_check('doubled'), _BOTH, _HYPERVISORS),
-    Check('held-elsewhere', _ERROR, elsewhere.find_amounts_held_elsewhere, _BOTH, _HYPERVISORS),
+    Check('held-elsewhere', _ERROR, consumers.find_amounts_held_elsewhere, _BOTH, _HYPERVISORS),
     Check('left-by-evacuation', _WARNING, make_check('left-by-evacuation'), _BOTH, _HYPERVISORS),
     Check('left-by-shelving', _ERROR, make_check('left-by-shelving'), _SERVERS),
     Check('left-by-migration', _WARNING, make_check('left-by-migration'), _MIGRATIONS, _HOSTS),

@@ -10,6 +10,8 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE
 from placementclient.model.repairs import FreeAllocations, HealServer
+from placementclient.model.servers import is_same_host
+from placementclient.placing.providers import is_sharing
 
 _NO_UUIDS = (
     'no migration of the list has a UUID: list them with compute API 2.59 or above, such as '
@@ -53,7 +55,7 @@ def find_servers_in_migration(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with allocations on several hosts and a migration in progress."""
     for audited in cloud.consumers_by_check['in-migration']:
         reason = f'it ends with the migration: {_LOOK.format(audited.consumer.uuid)}'
-        yield make_unsafe_finding(audited, reason)
+        yield _make_unsafe_finding(audited, reason)
 
 
 def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
@@ -63,7 +65,36 @@ def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
             f'it is not known why: {_LOOK.format(audited.consumer.uuid)}, and audit again with the '
             'lists of servers and migrations'
         )
-        yield make_unsafe_finding(audited, reason)
+        yield _make_unsafe_finding(audited, reason)
+
+
+def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers that hold a class on another root, and too little of it on their host."""
+    for audited in cloud.consumers_by_check['held-elsewhere']:
+        own = cloud.evidence.find_own_host(audited.server) if audited.server else None
+        if own is None or audited.skip_reason:
+            continue
+        causes = {uuid: _guess_cause(cloud, uuid, own) for uuid in audited.verdict.held}
+        likely = '; '.join(dict.fromkeys(filter(None, causes.values())))
+        reason = likely or 'the server uses it, and holds less of it on its host'
+        holds = cloud.name_amounts(audited.verdict.held)
+        yield _make_unsafe_finding(
+            audited, reason, host=cloud.provider_name(own), holds=holds, likely=likely
+        )
+
+
+def _guess_cause(cloud: Cloud, provider_uuid: str, own: str) -> str:
+    """Return the likely reason why a provider is not in the tree of a host, or an empty string."""
+    state = cloud.snapshot.providers[provider_uuid]
+    root, host = cloud.provider_name(state.provider.root_uuid), cloud.provider_name(own)
+    if is_same_host(root.lower(), host.lower()):
+        return f'{root} is the same host as {host}, which another service has created again'
+    aggregates = {name for member in cloud.topology.trees[own] for name in member.aggregates}
+    if is_sharing(state):
+        return f'{state.name} shares with no aggregate of {host}'
+    if state.aggregates & aggregates:
+        return f'{state.name} lacks the trait MISC_SHARES_VIA_AGGREGATE'
+    return ''
 
 
 def has_placeholder_owner(consumer: Consumer) -> bool:
@@ -110,11 +141,11 @@ def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
         is_asked = audited.cloud.answers.is_nova_asked
         reason = explain_verdict(verdict, consumer.uuid, kind, is_asked=is_asked)
     return replace(
-        make_unsafe_finding(audited, reason), remedy=remedy, passed_over=audited.skip_reason
+        _make_unsafe_finding(audited, reason), remedy=remedy, passed_over=audited.skip_reason
     )
 
 
-def make_unsafe_finding(audited: AuditedConsumer, reason: str, **more: object) -> Finding:
+def _make_unsafe_finding(audited: AuditedConsumer, reason: str, **more: object) -> Finding:
     """Return the finding about a consumer whose allocations are not freed, for a reason.
 
     :param more: further facts of the finding

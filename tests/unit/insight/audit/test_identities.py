@@ -144,12 +144,6 @@ def test_audit_prints_the_facts_of_both_identities():
     }  # fmt: skip
 
 
-def test_audit_names_the_command_that_joins_two_providers_of_a_host():
-    [finding] = findings(TWINS, None, SERVED)
-    assert (finding.kind, typed(finding)) == ('doubled-host', '')
-    assert '"openstack resource provider replace OTHER --with LIVE --name NAME"' in reason(finding)
-
-
 @pytest.mark.parametrize(
     'cloud',
     [

@@ -48,20 +48,14 @@ def test_servers_with_dedicated_cpus_fall_back_to_hosts_without_pcpu_alone():
     assert fits.count_fallback_fits(topology, second, ['mixed', 'small']) == (0, 0)
 
 
-def test_fits_name_no_scarce_class_where_each_alone_is_enough():
-    snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
-    request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}))
-    [in_all] = fits.count_by_tree(Topology(snapshot), request)
-    assert (in_all.count, in_all.runs_out_first) == (0, TOGETHER)
-    assert in_all.by_class == {'VCPU': 2, 'VGPU': 1}
-
-
-def test_fits_count_each_class_where_no_tree_has_all():
-    snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
-    request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1, 'FPGA': 1}))
-    [in_all] = fits.count_by_tree(Topology(snapshot), request)
-    assert (in_all.count, in_all.runs_out_first) == (0, 'FPGA')
-    assert in_all.by_class == {'VCPU': 2, 'VGPU': 1, 'FPGA': 0}
+def test_fits_count_each_class_alone_where_no_tree_has_all():
+    topology = Topology(cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)]))
+    alone = {'VCPU': 2, 'VGPU': 1}
+    for more, scarce in (({}, TOGETHER), ({'FPGA': 0}, 'FPGA')):
+        request = CandidateRequest(Filter(dict.fromkeys(alone | more, 1)))
+        [in_all] = fits.count_by_tree(topology, request)
+        assert (in_all.count, in_all.runs_out_first) == (0, scarce)
+        assert in_all.by_class == alone | more
 
 
 def test_each_class_is_counted_alone():

@@ -84,23 +84,6 @@ def test_drain_requires_traits_of_providers_between_root_and_card(states, verdic
     assert drained([*old, *states], [consumer('s', old_card={'VGPU': 1})]).verdict is verdict
 
 
-@pytest.mark.parametrize(('total', 'verdict'), [(40, DrainVerdict.YES), (39, DrainVerdict.NO)])
-def test_drain_counts_shared_storage_twice_during_a_move(total, verdict):
-    states = [
-        host('old', aggregates=['shared'], VCPU=2),
-        host('new', aggregates=['shared'], VCPU=2),
-        pool('nfs', DISK_GB=total),
-    ]
-    servers = [consumer(name, old={'VCPU': 1}, nfs={'DISK_GB': size}) for name, size in
-               (('a', 10), ('b', 15))]  # fmt: skip
-    decision = drained(states, servers)
-    assert decision.verdict is verdict
-    if decision.moves:
-        # 15 GB are free: one after the other.
-        assert {move.wave for move in decision.moves} == {1, 2}
-        assert all(move.after['nfs'] == move.before['nfs'] for move in decision.moves)
-
-
 def test_drain_keeps_allocations_on_shared_storage():
     """The other pool, with less room, would be filled first."""
     states = [host(name, aggregates=['shared'], VCPU=2) for name in ('old', 'new')]
