@@ -9,6 +9,7 @@ import pytest
 from placementclient.api import resource_provider, trait
 from placementclient.basis.errors import ExitStatus
 from placementclient.changes import journal
+from placementclient.changes.at_once import apply_at_once
 from placementclient.changes.records import plans
 from placementclient.client import errors
 from placementclient.model.outcomes import State
@@ -36,11 +37,12 @@ def test_apply_makes_a_deleted_child_again(client, path):
     assert engines.verify(client, plan) == []
 
 
-def test_apply_without_the_role_service_sends_nothing(client, path, monkeypatch):
+@pytest.mark.parametrize('at_once', [False, True])
+def test_apply_without_the_role_service_sends_nothing(client, path, monkeypatch, at_once):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     monkeypatch.setitem(client.session.auth._headers, 'X-Roles', 'admin')
     with clouds.watched(client) as requests, pytest.raises(errors.Forbidden, match="'service'"):
-        engines.apply(client, plan, path)
+        apply_at_once(client, plan) if at_once else engines.apply(client, plan, path)
     assert requests == [('POST', '/reshaper')]
 
 

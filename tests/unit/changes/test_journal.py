@@ -20,7 +20,7 @@ from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 
 ROOT = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
-TREE = Change({ROOT: 'a'}, Snapshot((), ()), Snapshot((), ()), is_atomic=True)
+CHANGE = Change({ROOT: 'a'}, Snapshot((), ()), Snapshot((), ()), is_atomic=True)
 CREATE, RESHAPE = CreateProvider(ROOT, 'Köln', None), Reshape((), ())
 
 
@@ -34,11 +34,11 @@ def test_a_journal_returns_what_was_noted_of_each_tree(path):
         opened.write_intent(ROOT, operations.encode_brief(CREATE))
         opened.write_outcome(ROOT, 'done', Client(None))
         assert (opened.record_for(ROOT).is_begun, opened.record_for(ROOT).ended) == (True, None)
-        opened.write_new_plan(TREE)
+        opened.write_new_plan(CHANGE)
     with journal.open_journal(path, 'one') as opened:
         record = opened.record_for(ROOT)
         assert (record.is_begun, record.ended) == (True, None)
-        assert record.plan == TREE
+        assert record.plan == CHANGE
         opened.write_end(ROOT, 'applied')
     assert journal.read_records(path, 'one')[ROOT].ended == 'applied'
 

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from placementclient.changes.diff import list_operations
-from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits
+from placementclient.changes.diff import diff, list_operations
+from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits, UpdateProvider
 from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.simulation import simulate
 from placementclient.model.providers import temporary_name
+from placementclient.model.snapshots import Snapshot
 from placementclient.producers.replaced import replace_provider
 from tests.snapshot_pairs import content, pair
 from tests.unit.insight.clouds import cloud, provider
@@ -24,11 +25,11 @@ SEEDS = st.integers(0, 2**32 - 1)
 def test_the_change_sets_in_any_order_are_the_change(seed):
     random = Random(seed)
     before, after = pair(random)
-    trees = list(plan('', before, after).changes)
-    random.shuffle(trees)
+    changes = list(plan('', before, after).changes)
+    random.shuffle(changes)
     live = before
-    for tree in trees:
-        live = simulate(live, list_operations(tree))
+    for change in changes:
+        live = simulate(live, list_operations(change))
     assert content(live) == content(after)
 
 
@@ -36,21 +37,18 @@ def test_the_change_sets_in_any_order_are_the_change(seed):
 @given(SEEDS)
 def test_no_provider_or_consumer_is_in_two_change_sets(seed):
     before, after = pair(Random(seed))
-    trees = plan('', before, after).changes
+    changes = plan('', before, after).changes
     changed = [
         uuid
-        for tree in trees
-        for uuid in {*tree.before.providers, *tree.after.providers}
-        if _content(tree.before, uuid) != _content(tree.after, uuid)
+        for change in changes
+        for uuid in {*change.before.providers, *change.after.providers}
+        if _content(change.before, uuid) != _content(change.after, uuid)
     ]
-    consumers = [uuid for tree in trees for uuid in {*tree.before.consumers, *tree.after.consumers}]
+    consumers = [
+        uuid for change in changes for uuid in {*change.before.consumers, *change.after.consumers}
+    ]
     assert len(changed) == len(set(changed))
     assert len(consumers) == len(set(consumers))
-
-
-def test_equal_snapshots_make_an_empty_plan():
-    before, _ = pair(Random(3))
-    assert plan('', before, before).changes == ()
 
 
 def test_a_provider_goes_together_with_the_one_that_has_its_name():
@@ -59,8 +57,22 @@ def test_a_provider_goes_together_with_the_one_that_has_its_name():
     old = replace(old, provider=replace(old.provider, name=temporary_name('host', 'old')))
     new = provider('new')
     before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
-    (tree,) = plan('replace', before, replace_provider(before, 'old', 'new', 'host')).changes
-    assert [type(op) for op in list_operations(tree)] == [SetTraits, Reshape, DeleteProvider]
+    (change,) = plan('replace', before, replace_provider(before, 'old', 'new', 'host')).changes
+    assert [type(op) for op in list_operations(change)] == [SetTraits, Reshape, DeleteProvider]
+
+
+def test_names_below_a_provider_change_before_its_own():
+    states = [provider('host'), provider('host_a', 'host'), provider('host_a_b', 'host_a', 'host')]
+    before = cloud(states)
+    after = Snapshot(
+        (
+            type(state)(replace(state.provider, name=state.name.replace('host', 'new')))
+            for state in states
+        ),
+        (),
+    )
+    renamed = [op.uuid for op in diff(before, after) if isinstance(op, UpdateProvider)]
+    assert renamed == ['host_a_b', 'host_a', 'host']
 
 
 def _content(side, uuid):
