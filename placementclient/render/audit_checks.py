@@ -3,13 +3,13 @@
 
 import pkgutil
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from placementclient.basis.wording import insert_program
 from placementclient.insight.audit.checks import Check
 from placementclient.render.columns import Output
+from placementclient.render.lines import wrap_lines
 
 #: The beginning of the paragraph of each text about a check.
 LABELS = {
@@ -90,6 +90,4 @@ def format_check(check: Check, width: int, program: str = 'placement') -> Iterat
     for name, label in LABELS.items():
         if text := _strip_markup(name, check, program):
             yield ''
-            yield from textwrap.wrap(
-                f'{label}{text}', width, break_long_words=False, break_on_hyphens=False
-            )
+            yield from wrap_lines([f'{label}{text}'], width, hanging=0)

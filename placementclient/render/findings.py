@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of the findings of an audit."""
 
-import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -14,6 +13,7 @@ from placementclient.render.audit_checks import describe_check
 from placementclient.render.columns import Output
 from placementclient.render.evidence import describe_evidence
 from placementclient.render.facts import Facts
+from placementclient.render.lines import wrap_lines
 from placementclient.render.repairs import Invocation, choose_next_step
 
 #: The columns of a finding; ``--fix`` adds one.
@@ -159,18 +159,10 @@ def _format_finding(row: dict[str, object], width: int) -> Iterator[str]:
     """Yield the lines of one finding; its command is never broken."""
     yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
     if 'severity' in row and 'id' in row:
-        yield from _indent(describe_check(str(row['id'])), width)
+        yield from wrap_lines([f'  {describe_check(str(row["id"]))}'], width, hanging=2)
     is_left = bool(row.get('reason')) and row.get('fix') == LEFT
     for name, label in LABELS.items():
         text = str(row.get(name, ''))
         if text and not (name == 'fix' and is_left):
-            line = f'{label}{text}'
-            yield from _indent(line, len(line) + 2 if name == 'command' else width)
-
-
-def _indent(text: str, width: int) -> Iterator[str]:
-    """Yield a text as indented lines."""
-    yield from textwrap.wrap(
-        text, width, initial_indent='  ', subsequent_indent='    ',
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+            line = f'  {label}{text}'
+            yield from [line] if name == 'command' else wrap_lines([line], width, hanging=2)

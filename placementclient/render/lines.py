@@ -13,27 +13,28 @@ _BEGINNING, _CONTINUED = re.compile('[ │├└─]*'), str.maketrans('├└�
 _PART = re.compile(r'\S+(?: \S+)*')
 
 
-def wrap_lines(lines: Iterable[str], width: int) -> Iterator[str]:
+def wrap_lines(lines: Iterable[str], width: int, hanging: int = 4) -> Iterator[str]:
     """Yield lines of limited width; the further lines of a long one are indented.
 
     A line with gaps of several spaces is wrapped in the gaps, if each of its parts fits a line. A
     line with colours stays whole.
 
     :param width: of the longest line, in characters; names, UUIDs and amounts are never broken
+    :param hanging: how many characters more the further lines are indented
     """
     for line in lines:
         if len(line) <= width or '\x1b' in line:
             yield line
             continue
         beginning = _BEGINNING.match(line)
-        indent = f'{beginning[0].translate(_CONTINUED) if beginning else ""}    '
+        indent = beginning[0].translate(_CONTINUED) if beginning else ''
         text = _IN_AMOUNT.sub('\xa0', line)
-        if '  ' in line[len(indent) - 4 :]:
-            text = _join_parts(text, width - len(indent))
+        if '  ' in line[len(indent) :]:
+            text = _join_parts(text, width - len(indent) - hanging)
         wrapped = textwrap.wrap(
             text,
             width,
-            subsequent_indent=indent,
+            subsequent_indent=indent + ' ' * hanging,
             break_long_words=False,
             break_on_hyphens=False,
         )

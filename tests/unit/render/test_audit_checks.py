@@ -79,24 +79,6 @@ def test_the_text_of_a_check_is_printed_as_data():
     )  # fmt: skip
 
 
-def test_the_page_has_the_text_of_each_check():
-    table, section = sections([CHECK])
-    assert table == (
-        '.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n'
-        '   * - id\n     - severity\n     - finds\n'
-        '   * - :ref:`audit-wrong`\n     - error\n     - A ``host`` is wrong.'
-    )
-    assert section == (
-        '.. _audit-wrong:\n\nwrong\n-----\n\n'
-        '*Error.* Needs ``--servers``, ``--ports``. A ``host`` is wrong.\n\n'
-        'Ratios count too.\n\n'
-        '**Why it matters:** nothing works.\n\n'
-        '**Safe to fix:** yes.\n\n'
-        '**Look yourself:** ``openstack resource provider list`` and ``ls``\n\n'
-        '**Example:** ``used 9, capacity 8``'
-    )
-
-
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
 def test_a_text_fits_a_terminal(check):
     assert max(map(len, audit_checks.format_check(check, 80))) <= 80

@@ -4,10 +4,12 @@
 import pytest
 
 from placementclient.reading import tree_reader
+from placementclient.runs import storage
 from tests.documents import document
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.dialogue import ROOT, RP, Reply
+from tests.unit.render.report.reports import flat, plan
 
 
 def listed(uuid, name, parent, root=ROOT):
@@ -74,3 +76,20 @@ def test_an_unforeseen_error_of_a_tree_has_a_message(placement, monkeypatch, fai
     monkeypatch.setattr(tree_reader, 'read_trees', fail)
     result = placement('resource provider tree list')
     assert result == Result(1, '', f'{message}\n')
+
+
+@pytest.mark.parametrize(
+    'command',
+    ['tree show gpu1 --allocations --snapshot {}/cloud.json', 'reshape show {}/plan.json'],
+)
+def test_lines_of_trees_and_plans_fit_a_terminal(placement, tmp_path, monkeypatch, command):
+    save(tmp_path, 'cloud.json', flat())
+    storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
+    command = f'resource provider {command.format(tmp_path)}'
+    monkeypatch.setenv('COLUMNS', '50')
+    monkeypatch.setenv('TERM', 'dumb')
+    in_pipe = placement(command).stdout
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    on_terminal = placement(command).stdout
+    assert max(map(len, in_pipe.splitlines())) > 50 >= max(map(len, on_terminal.splitlines()))
+    assert on_terminal.split() == in_pipe.split()
