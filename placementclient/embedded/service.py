@@ -353,10 +353,7 @@ def _read_revision(engine: Engine) -> str | None:
 
 
 def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
-    """Return whose tables a database has, in words; empty for Placement's or none.
-
-    :param is_known: whether its schema has a revision of Placement
-    """
+    """Return whose tables a database has, unless it is known for Placement's or has none."""
     names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
     if is_known or not names:
         return ''

@@ -247,10 +247,7 @@ def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Findi
 def _make_entry(
     host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]
 ) -> NewEntry:
-    """Return the addition of a provider.
-
-    :param consumers: the number of devices of each instance
-    """
+    """Return the addition of a provider, with the number of devices of each instance."""
     total = len(provider.devices)
     traits = {*provider.traits, OWNER_NOVA}
     if provider.is_one_time:

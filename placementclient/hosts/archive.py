@@ -134,11 +134,7 @@ def _parse_count(content: bytes, path: str) -> tuple[int, ...]:
 
 
 def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...]) -> None:
-    """Refuse an archive without all domains and node devices that the collector has counted.
-
-    :param expected: the two numbers of the collector; empty if it has not written them
-    :param present: those of the archive
-    """
+    """Refuse an archive without all domains and node devices that the collector has counted."""
     if not expected:
         raise errors.BadFile(
             path,
@@ -151,10 +147,7 @@ def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...])
 
 
 def _read_members(path: str) -> Iterator[Member]:
-    """Yield the files of a folder or an archive.
-
-    :raises errors.BadFile: if it cannot be read, is too large, or has a file twice
-    """
+    """Yield the files of a folder or an archive, unless it is too large or has a file twice."""
     size, seen = 0, set[str]()
     try:
         for member in _read_folder(path) if os.path.isdir(path) else _read_tar(path):

@@ -197,10 +197,7 @@ def _parse_address_pattern(text: str) -> Address:
 
 
 def _compile_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of a part of an address.
-
-    :raises ValueError: if it is no regular expression
-    """
+    """Return the pattern of a part of an address, or raise :class:`ValueError` for none."""
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError):

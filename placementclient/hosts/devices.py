@@ -91,10 +91,7 @@ def parse_devices(text: str, path: str) -> list[Device]:
 
 
 def _parse_record(record: Mapping[str, str], path: str, line: int | None) -> Device:
-    """Return the device of a row.
-
-    :raises errors.BadFile: if a field is missing or wrong
-    """
+    """Return the device of a row, unless a field is missing or wrong."""
     lacking = [name for name in COLUMNS if name not in _OPTIONAL and not record.get(name)]
     if lacking:
         raise errors.BadFile(path, f'{lacking[0]} is missing', line)

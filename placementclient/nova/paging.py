@@ -24,10 +24,7 @@ class PagedReading:
     _begun: float = field(default_factory=lambda: time.monotonic(), init=False)
 
     def note_link(self, link: str) -> None:
-        """Note the link to the page that is read next.
-
-        :raises Unending: if the page was read before, or the time is over
-        """
+        """Note the link to the next page; raise :class:`Unending` if it comes again or late."""
         if link in self._links:
             raise Unending('does not end: a page comes again')
         self._links.add(link)
@@ -35,10 +32,7 @@ class PagedReading:
             raise Unending(f'did not end within {self.seconds:g} s (--os-placement-list-timeout)')
 
     def count_page(self, content: bytes) -> None:
-        """Count the bytes of a page.
-
-        :raises Unending: if the list has become too large
-        """
+        """Count the bytes of a page; raise :class:`Unending` if the list has become too large."""
         self._bytes += len(content)
         if self._bytes > self.size:
             raise Unending(f'has more than {self.size >> 20} MiB (--os-placement-list-limit)')

@@ -201,14 +201,6 @@ def test_characters_that_are_encoded_in_urls_are_decoded(scratch, name):
     assert [provider['name'] for provider in answer.json()['resource_providers']] == [name]
 
 
-@pytest.mark.parametrize('body', [b'{"name": "node"}', '{"name": "node"}'])
-def test_bodies_of_requests_reach_the_service(scratch, body):
-    answer = scratch.post(
-        '/resource_providers', data=body, headers={'Content-Type': 'application/json'}
-    )
-    assert answer.status_code == 200, answer.text
-
-
 def test_an_exception_of_the_service_is_an_answer(scratch):
     assert scratch.get('/').json()['versions'][0]['max_version']
     assert names(scratch) == set()

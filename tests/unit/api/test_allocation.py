@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation
 from placementclient.basis.errors import Differs
-from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer
 from placementclient.model.freshness import Read
@@ -19,7 +18,6 @@ from tests.unit.dialogue import (
     RP,
     Reply,
     get,
-    post,
     put,
     version_document,
 )
@@ -122,10 +120,3 @@ def test_a_consumer_is_read_with_what_the_version_says(call, fields, consumer):
     exchange = get(PATH, Reply(200, body, {'last-modified': MONDAY}))
     read = call(lambda client: allocation.show(client, CONSUMER), exchange)
     assert read == Read(Consumer(CONSUMER, {RP: {'VCPU': 2}}, **consumer), None, MONDAY, {RP: 7})
-
-
-def test_several_consumers_are_replaced_with_the_body_as_it_is(call):
-    body = {CONSUMER: BODIES['1.28']}
-    call(lambda client: allocation.replace(client, body), post('/allocations', body, NOTHING))
-    with pytest.raises(errors.UnsupportedVersion, match=r'at least version 1\.13$'):
-        call(lambda client: allocation.replace(client, body), version='1.12')

@@ -5,16 +5,7 @@ import pytest
 
 from placementclient.api import reshaper
 from placementclient.client import errors
-from placementclient.client.microversion import Microversion
-from tests.unit.dialogue import NOTHING, RP, Reply, fault, post
-
-BODY = {'inventories': {RP: {}}, 'allocations': {}}
-NOT_ALLOWED = 'Policy does not allow placement:reshaper:reshape to be performed.'
-
-
-def test_a_reshape_may_be_sent_at_a_version_of_its_own(call):
-    sent = post('/reshaper', BODY, NOTHING, version='1.37')
-    call(lambda client: reshaper.submit(client, BODY, version=Microversion(1, 37)), sent)
+from tests.unit.dialogue import NOTHING, Reply, fault, post
 
 
 @pytest.mark.parametrize(('status', 'allowed'), [(400, True), (403, False)])

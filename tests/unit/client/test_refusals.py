@@ -48,12 +48,6 @@ def test_a_race_that_the_service_answers_with_500_is_a_conflict(sentence):
     assert type(answer(500, fault(500, sentence).body)) is errors.ConcurrentUpdate
 
 
-def test_an_error_has_the_retry_after_of_the_answer():
-    error = answer(503, None, 'Busy', **{'retry-after': '7'})
-    assert isinstance(error, errors.ServerError)
-    assert error.retry_after == '7'
-
-
 @pytest.mark.parametrize(
     ('code', 'kind'),
     [
