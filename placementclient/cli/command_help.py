@@ -102,26 +102,39 @@ def suggest_options(
 
     :param arguments: the arguments of the command, of which argparse names the missing ones first
     """
+    listed = list(parsers)
     if message.startswith('the following arguments are required: '):
-        options = _list_documented_options(list(parsers))
-        names = [word.partition('=')[0].lstrip('-') for word in arguments if word[:2] == '--']
-        missed = find_closest([name for name in names if name not in options], options)
-        hint = format_suggestion(f'--{option}' for option in missed)
-        return f'. {hint}' if hint else ''
-    if not message.startswith('unrecognized arguments: '):
-        return ''
-    parsers = list(parsers)
+        return _suggest_instead_of_missing(listed, arguments)
+    if message.startswith('unrecognized arguments: '):
+        return _suggest_instead_of_unknown(listed, message)
+    return ''
+
+
+def _suggest_instead_of_missing(
+    parsers: Sequence[argparse.ArgumentParser], arguments: Sequence[str]
+) -> str:
+    """Return the options that unknown ones among the arguments of a command may mean."""
+    options = _list_documented_options(parsers)
+    names = [word.partition('=')[0].lstrip('-') for word in arguments if word[:2] == '--']
+    missed = find_closest([name for name in names if name not in options], options)
+    hint = format_suggestion(f'--{option}' for option in missed)
+    return f'. {hint}' if hint else ''
+
+
+def _suggest_instead_of_unknown(parsers: Sequence[argparse.ArgumentParser], message: str) -> str:
+    """Return what the unknown arguments in an error of argparse may mean."""
     options = _list_documented_options(parsers)
     typed = [word.partition('=')[0] for word in message.split() if word.startswith('--')]
     words = [word.lstrip('-') for word in typed]
     for word in _list_argument_names(parsers):
         if word in words:
             return f'. Type the {word} without --{word}'
+    if form := _suggest_other_command(message, parsers, options):
+        return form
     near = find_closest(words, options) or [
         _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
     ]
-    form = _suggest_other_command(message, parsers, options)
-    return form or (f'. {format_suggestion(f"--{option}" for option in near)}' if near else '')
+    return f'. {format_suggestion(f"--{option}" for option in near)}' if near else ''
 
 
 def _list_documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:

@@ -15,9 +15,9 @@ from placementclient.basis import errors
 from placementclient.client import endpoints
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
+from placementclient.commands.framework.error_hints import suggest_whole_uuid
 from placementclient.commands.framework.filter_options import parse_whole_number, refuse_plus_sign
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.placement_command import suggest_whole_uuid
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import normalize_uuids_in
 from placementclient.render import columns

@@ -8,7 +8,6 @@ import argparse
 import contextlib
 import functools
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
 
@@ -18,7 +17,6 @@ from placementclient import api
 from placementclient.basis.errors import (
     BadArgument,
     ExitStatus,
-    NoSuchProvider,
     PlacementError,
     Unexpected,
     UsageError,
@@ -27,6 +25,7 @@ from placementclient.basis.printable import escape_text, print_any_text
 from placementclient.basis.wording import format_next_steps, strip_credentials, suggestion
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
+from placementclient.commands.framework.error_hints import ErrorHints
 from placementclient.commands.framework.log_filters import escape_record, name_program
 from placementclient.commands.framework.option import Option, list_ignored_options
 from placementclient.commands.framework.parser import (
@@ -35,7 +34,6 @@ from placementclient.commands.framework.parser import (
     lay_out_help,
 )
 from placementclient.commands.framework.signals import handle_signals
-from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
     from cliff.app import App
@@ -90,7 +88,7 @@ class PlacementCommand(command.Command):
     ) -> None:
         super().__init__(app, app_args, cmd_name)
         self.log.addFilter(escape_record)
-        self._suggestions: dict[str | None, str] = {}
+        self._hints = ErrorHints()
         self._provider_uuid: str | None = None
 
     @property
@@ -316,41 +314,14 @@ class PlacementCommand(command.Command):
         named = failure
         if isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
-        message = '\n'.join(failures.format_failure(named)) + self._find_error_hint(failure)
+        hint = self._hints.find_hint(failure, self.client_if_used, self.args)
+        message = '\n'.join(failures.format_failure(named)) + hint
         if self.app.options.debug:
             import traceback
 
             # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
             message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
         self.log.error(strip_credentials(message))
-
-    def _find_error_hint(self, failure: PlacementError) -> str:
-        """Return a hint after an error: the origin of a wrong URL, or names that exist."""
-        foreign = errors.ForeignAnswer | errors.InvalidAnswer
-        if isinstance(failure, errors.NotSent | errors.AuthenticationFailed | foreign) and (
-            failure.url
-        ):
-            from placementclient.client import unreachable
-
-            origin = unreachable.find_url_source(failure.url, sys.argv, os.environ)
-            # The other messages name it themselves.
-            named = f' {failure.url.partition("?")[0]}' if isinstance(failure, foreign) else ''
-            return f'. The URL{named} is from {origin}'
-        consumer = vars(self.args).get('consumer')
-        if consumer and consumer in str(failure) and (near := suggest_whole_uuid(consumer)):
-            return near
-        unknown = errors.BadRequest | errors.NotFound | NoSuchProvider
-        if self.client_if_used is None or not isinstance(failure, unknown):
-            # Errors without the service, such as those of a snapshot, have their own suggestions.
-            return ''
-        from placementclient.producers import names
-
-        # One mistake may fail for many providers: the existing names are printed once.
-        key = failure.name if isinstance(failure, NoSuchProvider) else failure.sentence
-        if key not in self._suggestions:
-            typed = vars(self.args).get('name') or ''
-            self._suggestions[key] = names.suggest_name(self.client_if_used, failure, typed)
-        return self._suggestions[key]
 
     def log_interruption(self) -> None:
         """Log that a signal has stopped the command, and the result of the last write."""
@@ -414,13 +385,6 @@ def _discard_output(stdout: TextIO) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())
         os.close(null)
-
-
-def suggest_whole_uuid(consumer: str) -> str:
-    """Return what follows a sentence about a consumer that is named by something else."""
-    if is_uuid(consumer):
-        return ''
-    return f'. {consumer} is not a whole UUID, and consumers have no names'
 
 
 def normalize_column(column: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient.basis import errors
 from placementclient.basis.wording import listed, suggestion
@@ -98,19 +98,14 @@ def read_scheduling_options(
         from the services of the catalog
     """
     from placementclient.files import disk
-    from placementclient.nova import host_records, service
+    from placementclient.nova import service
     from placementclient.nova.group_rules import PROFILE_SPEC
     from placementclient.nova.server_parts import Sources
     from placementclient.nova.server_request import Scheduling
     from placementclient.nova.settings import parse_settings
 
     args = vars(command.args)
-    # A command may have another option of the same name, such as a list of all ports.
-    values = {
-        o.dest: args[o.dest]
-        for o in (*SERVER_OPTIONS, *SINGLE_SERVER_OPTIONS)
-        if o in command.options
-    }
+    values = _list_server_options(command)
     unknown: list[str] = []
 
     def read(
@@ -133,7 +128,6 @@ def read_scheduling_options(
     lists = service_lists.get_sources()
     has_profile = server is not None and PROFILE_SPEC in server.flavor.extra_specs
     is_host_chosen = bool(values.get('host')) or ':' in (values.get('zone') or '')
-    segments = values.get('segments')
     sources = Sources(
         aggregates=read(
             'aggregates', lists.aggregates, args.get('aggregates'), is_needed=server is not None
@@ -144,9 +138,7 @@ def read_scheduling_options(
             args.get('device_profiles'),
             is_needed=has_profile,
         ),
-        segments=host_records.decode_segments(disk.read_document(segments), segments)
-        if segments
-        else None,
+        segments=_read_segments(values.get('segments')),
         hypervisors=read('hypervisors', lists.hypervisors, values.get('hypervisors'))
         if is_host_chosen
         else None,
@@ -168,6 +160,23 @@ def read_scheduling_options(
         parts['unknown'] = (*server.unknown, *unknown)
     files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
     return Scheduling(parse_settings(files), sources, parts)
+
+
+def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | None:
+    """Return the aggregates of each segment of a network, by ID, from a file; None without one."""
+    from placementclient.files import disk
+    from placementclient.nova import host_records
+
+    return host_records.decode_segments(disk.read_document(path), path) if path else None
+
+
+def _list_server_options(command: base.PlacementCommand) -> dict[str, Any]:
+    """Return the values of the options for a server that a command has, by their names.
+
+    A command may have another option of the same name, such as a list of all ports.
+    """
+    options = (*SERVER_OPTIONS, *SINGLE_SERVER_OPTIONS)
+    return {o.dest: getattr(command.args, o.dest) for o in options if o in command.options}
 
 
 def _make_port_source(value: str | None, server_uuid: str | None) -> ListSource[Sequence[Port]]:

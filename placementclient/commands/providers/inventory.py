@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories: of one class or all, of one resource provider or many."""
 
-import argparse
-import math
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from placementclient import api
 from placementclient.api import attempts
@@ -21,61 +19,11 @@ from placementclient.commands.framework import (
 )
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.providers.inventory_fields import FIELD_OPTIONS, Fields, parse_fields
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.model.requests import Filter
 from placementclient.render import columns
-
-#: The fields of an inventory, by name.
-Fields = Mapping[str, int | float]
-
-
-def parse_ratio(text: str) -> float:
-    """Return an allocation ratio.
-
-    :raises ValueError: if it is not a finite number, on which Placement would fail
-    :raises argparse.ArgumentTypeError: if it is not above 0, with which nothing fits
-    """
-    ratio = float(text)
-    if not math.isfinite(ratio):
-        raise ValueError(text)
-    if ratio <= 0:
-        raise argparse.ArgumentTypeError(f'{text}: an allocation ratio is above 0')
-    return ratio
-
-
-def parse_amount(text: str) -> int:
-    """Return a whole number.
-
-    :raises argparse.ArgumentTypeError: if it is none, or looks like a difference: ``+2``
-    """
-    if fault := filter_options.describe_plus_sign(text):
-        raise argparse.ArgumentTypeError(fault)
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'invalid int value: {text!r}') from None
-
-
-_UNITS = 'in units of the class'
-_FIELD_HELP = {
-    'allocation_ratio': 'Overcommit: capacity is (total - reserved) times this ratio; default: 1.0',
-    'min_unit': f'Smallest amount of one allocation, {_UNITS}; default: 1',
-    'max_unit': f'Largest amount of one allocation, {_UNITS}; default: no limit',
-    'reserved': f'Amount that is never allocated, {_UNITS}; default: 0',
-    'step_size': f'Amounts of allocations are multiples of this step, {_UNITS}; default: 1',
-    'total': f'Physical amount, {_UNITS}: MiB for MEMORY_MB, GiB for DISK_GB; required',
-}
-_FIELD_OPTIONS = tuple(
-    Option(
-        # osc-placement has underscores here.
-        *dict.fromkeys((f'--{field}', f'--{field.replace("_", "-")}')),
-        type=parse_ratio if field == 'allocation_ratio' else parse_amount,
-        required=field == 'total',
-        help=help,
-    )
-    for field, help in _FIELD_HELP.items()
-)
 
 
 class ListInventory(base.Lister):
@@ -115,7 +63,7 @@ class CreateInventory(base.ShowOne):
     examples = ('compute1 VGPU --total 8 --max_unit 1',)
     endpoint = endpoints.CREATE_INVENTORY
     column_names = columns.INVENTORY.names
-    options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
+    options = (option.PROVIDER, option.RESOURCE_CLASS, *FIELD_OPTIONS, option.GENERATION)
 
     def execute(self) -> columns.Output:
         return _write_inventory(self, api.inventory.create, self._check_absent)
@@ -144,7 +92,7 @@ class SetInventory(base.ShowOne):
     examples = ('compute1 VCPU --total 48 --allocation_ratio 16',)
     endpoint = endpoints.SET_INVENTORY
     column_names = columns.INVENTORY.names
-    options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
+    options = (option.PROVIDER, option.RESOURCE_CLASS, *FIELD_OPTIONS, option.GENERATION)
 
     def execute(self) -> columns.Output:
         return _write_inventory(self, api.inventory.set, lambda present: None)
@@ -249,7 +197,7 @@ class ReplaceInventories(ChangeCommand):
 
     def execute(self) -> columns.Output:
         self._refuse_wrong_combinations()
-        fields = _parse_fields(self.args.resource)
+        fields = parse_fields(self.args.resource)
         if self.has_change_table():
             from placementclient.producers.edited import InventoryEdit
 
@@ -358,39 +306,6 @@ class ReplaceInventories(ChangeCommand):
         """Log a hint about one provider; of many in an aggregate it would be a line for each."""
         if not self.args.aggregate:
             self.log_hint(sentence)
-
-
-def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
-    """Return the fields of ``['VCPU=16', 'VCPU:reserved=2']`` by resource class."""
-    inventories: dict[str, dict[str, int | float]] = {}
-    for argument in arguments:
-        parts = argument.split('=')
-        if len(parts) != 2:
-            raise errors.BadArgument('Resource argument must have "name=value" format')
-        name, colon, field = parts[0].partition(':')
-        if ':' in field:
-            raise errors.BadArgument('Resource argument can contain only one colon')
-        field = field if colon else 'total'
-        if not (name and field and parts[1]):
-            raise errors.BadArgument('Name, field and value must be not empty')
-        if field not in FIELDS:
-            near = suggestion(field, FIELDS) or f'. The fields are {", ".join(FIELDS)}'
-            raise errors.BadArgument(f'Unknown inventory field {field}{near}')
-        inventories.setdefault(name, {})[field] = _parse_value(name, field, parts[1])
-    return inventories
-
-
-def _parse_value(name: str, field: str, text: str) -> int | float:
-    """Return the value of an inventory's field."""
-    filter_options.refuse_plus_sign(name if field == 'total' else f'{name}:{field}', text)
-    if field != 'allocation_ratio':
-        return filter_options.parse_whole_number(text, f'{name}:{field}')
-    try:
-        return parse_ratio(text)
-    except argparse.ArgumentTypeError as reason:
-        raise errors.BadArgument(f'{name}:{field}={reason}') from None
-    except ValueError:
-        raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
 
 
 def _make_rows(provider_uuid: str, inventories: Mapping[str, Fields]) -> list[dict[str, object]]:

@@ -16,7 +16,7 @@ from placementclient.cli.plugin import parse_number
 from placementclient.client import endpoints
 from placementclient.commands.framework import base
 from placementclient.commands.framework import option as framework_option
-from placementclient.commands.providers.inventory import parse_amount, parse_ratio
+from placementclient.commands.providers.inventory_fields import parse_amount, parse_ratio
 from tests.unit.commands.arguments import ARGUMENTS
 from tests.unit.test_prose import faults
 

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hints that follow the error of a command: what may be wrong, and names that exist."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from placementclient.basis.errors import NoSuchProvider, PlacementError
+from placementclient.client import errors
+from placementclient.model.providers import is_uuid
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
+
+_FOREIGN = errors.ForeignAnswer | errors.InvalidAnswer
+#: The errors whose reason may be a wrong URL.
+_OF_URL = errors.NotSent | errors.AuthenticationFailed | _FOREIGN
+#: The errors whose reason may be a wrong name.
+_OF_NAME = errors.BadRequest | errors.NotFound | NoSuchProvider
+
+
+class ErrorHints:
+    """The hints of a run. One mistake may fail for many providers: names are suggested once."""
+
+    def __init__(self) -> None:
+        #: The suggestions by the wrong name, or by the sentence of Placement.
+        self._suggestions: dict[str | None, str] = {}
+
+    def find_hint(
+        self, failure: PlacementError, client: Client | None, args: argparse.Namespace
+    ) -> str:
+        """Return what follows an error: the origin of a wrong URL, or names that exist.
+
+        :param client: None: the command has not used it
+        :param args: the options of the command
+        """
+        if isinstance(failure, _OF_URL) and failure.url:
+            from placementclient.client import unreachable
+
+            origin = unreachable.find_url_source(failure.url, sys.argv, os.environ)
+            # The other messages name it themselves.
+            named = f' {failure.url.partition("?")[0]}' if isinstance(failure, _FOREIGN) else ''
+            return f'. The URL{named} is from {origin}'
+        consumer = vars(args).get('consumer')
+        if consumer and consumer in str(failure) and (near := suggest_whole_uuid(consumer)):
+            return near
+        if client is None or not isinstance(failure, _OF_NAME):
+            # Errors without the service, such as those of a snapshot, have their own suggestions.
+            return ''
+        from placementclient.producers import names
+
+        key = failure.name if isinstance(failure, NoSuchProvider) else failure.sentence
+        if key not in self._suggestions:
+            typed = vars(args).get('name') or ''
+            self._suggestions[key] = names.suggest_name(client, failure, typed)
+        return self._suggestions[key]
+
+
+def suggest_whole_uuid(consumer: str) -> str:
+    """Return what follows a sentence about a consumer that is named by something else."""
+    if is_uuid(consumer):
+        return ''
+    return f'. {consumer} is not a whole UUID, and consumers have no names'
