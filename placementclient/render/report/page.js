@@ -18,7 +18,7 @@ const amountsOf = (tree) => {
   }
   return amounts.get(tree);
 };
-const remarks = (resource, [, total, reserved, ratio, least, most, step]) => [
+const describeLimits = (resource, [, total, reserved, ratio, least, most, step]) => [
   `total ${sized(resource, total)}`,
   reserved && `${sized(resource, reserved)} reserved`,
   ratio !== 1 && `ratio ${ratio}`,
@@ -33,7 +33,7 @@ const classes = (provider) => table('Inventories', [
   element('td', { role: 'cell', class: 'meter', 'data-label': 'Fill' }, bar(used, fields[0]),
     element('span', { class: `percent ${level(used, fields[0])}` }, percent(used, fields[0]))),
   size(resource, used, 'Used'), size(resource, fields[0], 'Capacity'),
-  cell(remarks(resource, fields), 'Made of', 'remarks'))));
+  cell(describeLimits(resource, fields), 'Made of', 'muted'))));
 const pairsOf = (values) => {
   const pairs = [];
   for (let at = 0; at < values.length; at += 2) pairs.push([values[at], values[at + 1]]);
@@ -127,7 +127,7 @@ const findTree = listing('all-trees', inOrder, {
       header(name(nameOf(tree))),
       ...records.columns.map((resource) =>
         cell(sums[resource] ? fill(resource, ...sums[resource]) : elsewhere(resource), resource, 'meter')),
-      ...(records.others.length ? [cell(name(rest), records.others[0], 'remarks')] : []),
+      ...(records.others.length ? [cell(name(rest), records.others[0], 'muted')] : []),
     ];
   },
   terms: ([providers]) => providers.flatMap((provider) => [
@@ -227,7 +227,7 @@ const openPlanned = (tree) => {
     cell(name(`${sized(text(was), amount)} ${text(was)}${was === becomes ? '' : ` as ${text(becomes)}`}`), 'Amount'),
     cell(name(text(from) || 'new'), 'From'), cell(name(text(to) || 'removed'), 'To'),
     cell(element('span', { class: `label ${text(label)}` }, text(label)), 'Why'),
-    cell(name(text(evidence)), 'Evidence', 'remarks')));
+    cell(name(text(evidence)), 'Evidence', 'muted')));
   return [
     element('div', { class: 'halves' }, ...halves),
     ...(who.length ? [element('h4', {}, 'The place of each server'), table('The place of each server',
