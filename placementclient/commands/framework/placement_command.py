@@ -25,7 +25,6 @@ from placementclient.basis.printable import escape_text, print_any_text
 from placementclient.basis.wording import format_next_steps, strip_credentials, suggestion
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.commands.framework.error_hints import ErrorHints
 from placementclient.commands.framework.log_filters import escape_record, name_program
 from placementclient.commands.framework.option import Option, list_ignored_options
 from placementclient.commands.framework.parser import (
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from placementclient.client.endpoints import Endpoint
     from placementclient.client.http import Client
     from placementclient.client.sent_changes import SentChange
+    from placementclient.commands.framework.error_hints import ErrorHints
 
 #: The highest microversion that decides on options and columns, unless the operator chooses one:
 #: 1.38 requires an option and changes tables. Requests are sent at the highest version anyway.
@@ -88,7 +88,6 @@ class PlacementCommand(command.Command):
     ) -> None:
         super().__init__(app, app_args, cmd_name)
         self.log.addFilter(escape_record)
-        self._hints = ErrorHints()
         self._provider_uuid: str | None = None
 
     @property
@@ -306,6 +305,13 @@ class PlacementCommand(command.Command):
         """
         if self._is_own_program or self.app.stderr.isatty():
             self.log.warning(sentence)
+
+    @functools.cached_property
+    def _hints(self) -> ErrorHints:
+        """The hints after the errors of this run."""
+        from placementclient.commands.framework.error_hints import ErrorHints
+
+        return ErrorHints()
 
     def log_failure(self, failure: PlacementError) -> None:
         """Log an error, with the names of providers and suggestions."""
