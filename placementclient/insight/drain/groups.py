@@ -55,12 +55,17 @@ def group_hosts(problem: Problem) -> list[HostGroup]:
         }
         for shape in problem.hosts_by_shape
     }
-    trim = cache(lambda shape, room: _find_usable_room(problem, kinds[shape], shape, room))
+
+    @cache
+    def trim_room(shape: ShapeNumber, room: Amounts) -> Amounts:
+        """Return the amounts of a host that some server can use, once for equal hosts."""
+        return _find_usable_room(problem, kinds[shape], shape, room)
+
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
     groups: dict[object, HostGroup] = {}
     for number in problem.host_numbers:
         host = problem.hosts[number]
-        room: Amounts = trim(host.shape, tuple(max(0, free) for free in host.room))
+        room = trim_room(host.shape, tuple(max(0, free) for free in host.room))
         room += tuple(problem.limits[name] - host.members.get(name, 0) for name in names)
         groups.setdefault((host.shape, room), HostGroup(host.shape, room)).hosts.append(number)
     for group in groups.values():

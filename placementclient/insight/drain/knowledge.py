@@ -51,13 +51,13 @@ def read_knowledge(
     document: object,
     path: str,
     scheduling: Scheduling = _DEFAULT,
-    images: Callable[[Sequence[Server]], Images] = lambda _: Images(),
+    images: Callable[[Sequence[Server]], Images] | None = None,
 ) -> tuple[Knowledge, list[str]]:
     """Return the requests of servers from lists of Nova, and sentences on what is not counted.
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
         the object may have ``aggregates``, ``server_groups`` and ``migrations``, too
-    :param images: returns the images of servers
+    :param images: returns the images of servers; ``None``: no image is known
     :raises errors.BadFile: if it is something else
     """
     lists = document if isinstance(document, Mapping) else {}
@@ -68,7 +68,7 @@ def read_knowledge(
     aggregates = records.decode_aggregates(lists, path)
     server_groups = records.decode_server_groups(lists, path)
     here = [server for server in servers if server.uuid in snapshot.consumers]
-    known = images(here)
+    known = images(here) if images else Images()
     # The zone of a server is its own.
     settings = replace(scheduling.settings, default_schedule_zone=None)
     sources = replace(scheduling.sources, aggregates=aggregates or None)

@@ -23,6 +23,9 @@ Places = dict[KindNumber, list[Placed]]
 class Packing:
     """The places of servers, and the room that they leave.
 
+    :meth:`fill_hosts` and :meth:`find_places` use the hosts that :meth:`rank_hosts` ranked before.
+    Nothing else has to be called in an order.
+
     :ivar places: the places of the servers of the problem
     :ivar bound: the most servers of the problem that can have a place
     """

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waves of moves, and the check of a plan against Placement's rules."""
+"""Waves of moves."""
 
 import pytest
 
 from placementclient.insight.drain.moves import Ledger, ServerMove, schedule_waves
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, provider
-from tests.unit.insight.drain import oracle
 
 SNAPSHOT = cloud(
     [provider('a', VCPU=4), provider('b', VCPU=4), provider('c', VCPU=Inventory(4, step_size=2))],
@@ -44,18 +43,3 @@ def test_waves_plan_nothing_without_an_order_of_all_moves(moves):
         assert ledger.admits({host: {'VCPU': free}})
     assert not ledger.admits({'a': {'VCPU': 2}})
     assert not ledger.admits({'b': {'VCPU': 3}})
-
-
-@pytest.mark.parametrize(
-    ('moves', 'refusals'),
-    [
-        ([move('t', 'b', 'a', 2, 1)], ['t has no room in wave 1']),
-        ([move('s', 'a', 'c', 3, 1)], ['s has no room in wave 1']),
-        ([move('s', 'a', 'b', 3, 1), move('t', 'b', 'c', 2, 1)], ['s has no room in wave 1']),
-        ([move('s', 'b', 'c', 2, 1)], ['s does not hold what it is said to hold']),
-        ([move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)], []),
-        ([move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2), move('t', 'c', 'a', 2, 3)], []),
-    ],
-)
-def test_a_plan_is_checked_against_the_rules_of_placement(moves, refusals):
-    assert list(oracle.refusals(SNAPSHOT, moves)) == refusals
