@@ -354,21 +354,24 @@ def _read_page(
     except PlacementError as failure:
         raise ServiceError(f'{service.name} cannot be asked: {failure}') from None
     if response.status_code != 200:
-        is_failure = response.status_code in _RETRIED
-        refused = _REFUSALS.get(
-            response.status_code, ServiceFailure if is_failure else ServiceRefusal
-        )
-        advice = _ADVICE.get(response.status_code, '')
-        if response.status_code == 403 and (who := describe_caller(client.session)):
-            advice += f', and you are {who}'
-        answer = f'{response.reason} (HTTP {response.status_code})'
-        raise refused(f'{service.name} refuses: {answer}{advice}')
+        raise _make_refusal(client, service, response.status_code, response.reason)
     if reading is not None:
         reading.count_page(response.content)
     try:
         return strict_json.decode_json(response.content)
     except strict_json.InvalidJSON as fault:
         raise ServiceRefusal(f'{_describe_other_service(service)}: {fault}') from None
+
+
+def _make_refusal(
+    client: Client, service: _CatalogService, status: int, reason: str
+) -> ServiceRefusal:
+    """Return the error for an answer with another status than 200, with the next step."""
+    advice = _ADVICE.get(status, '')
+    if status == 403 and (who := describe_caller(client.session)):
+        advice += f', and you are {who}'
+    refused = _REFUSALS.get(status, ServiceFailure if status in _RETRIED else ServiceRefusal)
+    return refused(f'{service.name} refuses: {reason} (HTTP {status}){advice}')
 
 
 def _describe_other_service(service: _CatalogService) -> str:
