@@ -15,7 +15,14 @@ from keystoneauth1.session import Session
 
 import placementclient
 from placementclient.basis.errors import ExitStatus
-from placementclient.changes import carrier, deviations, inspector, progress, tree_merge
+from placementclient.changes import (
+    carrier,
+    deviations,
+    inspector,
+    progress,
+    tree_attempts,
+    tree_merge,
+)
 from placementclient.changes.records import plans as codec
 from placementclient.cli import shell
 from placementclient.client import http, microversion
@@ -56,7 +63,7 @@ SECTIONS = (
     'Bad files',
 )
 #: The modules that leave a tree alone.
-SAYING = (carrier, inspector, progress, tree_merge)
+SAYING = (carrier, inspector, progress, tree_attempts, tree_merge)
 RESHAPE = 'resource provider reshape'
 
 
