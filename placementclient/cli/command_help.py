@@ -17,7 +17,12 @@ DEPTH = 3
 SUGGESTIONS, ALIKE = 3, 0.75
 
 #: The option that a word probably means where a command has no such option, but that one.
-_SYNONYMS = {'trait': 'required', 'with-trait': 'required', 'with-class': 'resource'}
+_SYNONYMS = {
+    'trait': 'required',
+    'with-trait': 'required',
+    'with-class': 'resource',
+    'json': 'format',
+}
 
 #: The command that takes arguments which another does not; {} stands for the first of them.
 _OTHER_FORMS = {

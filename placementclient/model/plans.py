@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.basis.strict_json import Integer
+from placementclient.basis.wording import listed, suggestion
 from placementclient.model import patterns
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
@@ -368,7 +369,9 @@ class Plan:
         for name in patterns.expand_patterns(names, self._root_uuids, 'tree of the plan'):
             change = self.find_change(name)
             if change is None:
-                raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
+                roots = [change.root_provider_name for change in self.changes]
+                near = suggestion(name, roots) or f'. It has {listed(roots, 5) or "none"}'
+                raise errors.NoSuchProvider(f'The plan has no tree {name!r}{near}')
             selected.add(change.root_provider_uuid)
         return tuple(
             change for change in self.changes if not names or change.root_provider_uuid in selected

@@ -124,7 +124,7 @@ def test_tree_graph_draws_a_plan(client, placement, tmp_path):
     assert 'label="compute1 before"' in dot
     assert 'CUSTOM_NEW</font>' in dot
     refused = placement(f'{command} --tree compute0 --format dot')
-    assert refused == Result(1, '', "The plan has no tree 'compute0'\n")
+    assert refused == Result(1, '', 'The plan has no tree \'compute0\'. Did you mean "compute1"?\n')
     refused = placement(f'{command} --format dot --snapshot cloud.json')
     assert refused == Result(2, '', '--plan cannot be combined with --snapshot or --assume\n')
 

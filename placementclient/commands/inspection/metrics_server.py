@@ -56,7 +56,7 @@ def parse_address(text: str) -> tuple[str, int]:
     """
     host, colon, port = text.rpartition(':')
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise errors.UsageError(f'{text!r} is not of form <address>:<port>')
+        raise errors.UsageError(f'{text!r} is not of form <address>:<port>, as in 127.0.0.1:9101')
     return host.strip('[]'), int(port)
 
 

@@ -69,7 +69,9 @@ def parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
     for argument in arguments:
         parts = argument.split('=')
         if len(parts) != 2:
-            raise errors.BadArgument('Resource argument must have "name=value" format')
+            raise errors.BadArgument(
+                f'Resource argument must have "name=value" format, as in VCPU=64: {argument}'
+            )
         name, colon, field = parts[0].partition(':')
         if ':' in field:
             raise errors.BadArgument('Resource argument can contain only one colon')

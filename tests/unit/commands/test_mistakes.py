@@ -391,9 +391,12 @@ def test_the_keys_that_a_file_may_have_are_named_once(placement, tmp_path):
     ]
 
 
-def test_a_class_as_selector_of_a_list_is_answered_with_the_option(placement):
-    result = placement('resource provider list --with-class VCPU')
-    assert 'Did you mean "--resource"?' in result.stderr
+@pytest.mark.parametrize(
+    ('option', 'meant'), [('--with-class VCPU', '--resource'), ('--json', '--format')]
+)
+def test_an_option_of_another_command_is_answered_with_the_option(placement, option, meant):
+    result = placement(f'resource provider list {option}')
+    assert f'Did you mean "{meant}"?' in result.stderr
 
 
 def test_a_trait_in_place_of_the_provider_is_answered_with_the_order(placement, service):

@@ -221,8 +221,8 @@ def test_the_file_of_the_exporter_is_readable_by_others(placement, tmp_path, fil
 @pytest.mark.parametrize(
     ('options', 'status', 'message'),
     [
-        ('--serve nowhere', 2, "'nowhere' is not of form <address>:<port>"),
-        ('--serve :70000', 2, "':70000' is not of form <address>:<port>"),
+        ('--serve nowhere', 2, "'nowhere' is not of form <address>:<port>, as in 127.0.0.1:9101"),
+        ('--serve :70000', 2, "':70000' is not of form <address>:<port>, as in 127.0.0.1:9101"),
         ('--serve :0 -o x.prom', 2, '--serve and --output contradict each other'),
     ],
 )
