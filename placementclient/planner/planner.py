@@ -89,7 +89,12 @@ def plan_reshape(
     if not skip_infeasible:
         planner.raise_for_unplanned_trees()
     if undecided := planner.list_undecided(allow_inferred):
-        raise Undecided(undecided, _list_warnings(planner.changes))
+        warnings = (
+            (change.root_provider_name, notice.message)
+            for change in planner.changes
+            for notice in change.warnings
+        )
+        raise Undecided(undecided, [*merge_alike_sentences(warnings)])
     if planner.unproved and not allow_inferred:
         raise Undetermined(planner.unproved)
     return Plan(
@@ -99,16 +104,6 @@ def plan_reshape(
         tuple(planner.unplanned),
         snapshot.origin,
     )
-
-
-def _list_warnings(changes: Iterable[Change]) -> list[str]:
-    """Return the warnings of changes, each once with the names of the trees that it is about."""
-    warnings = (
-        (change.root_provider_name, notice.message)
-        for change in changes
-        for notice in change.warnings
-    )
-    return [*merge_alike_sentences(warnings)]
 
 
 #: The target state of trees, and the rows of their assignments.

@@ -18,7 +18,6 @@ HUGE = 10**400
 MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 1}}'
 
 BAD_SPECS = {
-    '': 'spec: is empty',
     '# to be written\n\n': 'spec: is empty',
     'a: 1\n---\nb: 2\n': (
         'spec:2: expected a single document in the stream: but found another document'
@@ -66,13 +65,9 @@ BAD_SPECS = {
     f'moves: [{MOVE}]\nproviders:\n- name: b\n  parent: "{{source}}"': (
         'spec:4: providers[0].parent: {source} has no meaning if name lacks it'
     ),
-    f'moves: [{MOVE}]\ntrees: {{uuid: [x]}}': "spec:2: trees.uuid[0]: 'x' has to be a UUID",
     'moves:\n- {from_resource_provider: "{root}", to_resource_provider: b,'
     ' moved_resources: {VGPU: 1}}': (
         'spec: trees is missing, and a source with a placeholder selects none'
-    ),
-    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 0}}': (
-        'spec:1: [0].moved_resources.VGPU: has to be from 1 to 2147483647'
     ),
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [A: 1, A: 2]}': (
         'spec:1: [0].moved_resources[1].A: A appears twice'
@@ -124,12 +119,6 @@ def test_resources_may_be_a_list():
         empty = specifications.parse_specification(f'- {{{move}: {nothing}}}', 'spec')
         assert empty.moves[0].resources == {}
         assert empty == specifications.convert_specification(_written(empty), 'plan')
-
-
-def test_specifications_in_json_are_read():
-    text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": 1}]'
-    with pytest.raises(errors.BadFile, match=r'spec:2: .*has to be a mapping'):
-        specifications.parse_specification(text, 'spec')
 
 
 @pytest.mark.parametrize('text', ['[]', 'moves: []', 'moves:', 'trees: {name: [a]}', '{}'])

@@ -164,19 +164,6 @@ def test_search_proves_that_a_thousand_consumers_do_not_fit():
     assert len(result.find_core()[0]) == 16 * 62 + 1
 
 
-@pytest.mark.slow
-def test_search_places_a_thousand_consumers_with_places_of_their_own():
-    bins = [Bin(63)] * 16
-    places = [
-        [where for where in range(16) if (index >> where % 10) & 1 or not where]
-        for index in range(1000)
-    ]
-    items = [Item(tuple((Demand(where, 1),) for where in numbers)) for numbers in places]
-    result = search_placements(bins, items)
-    assert isinstance(result, list)
-    assert holds(bins, items, [one.placement for one in result])
-
-
 def test_search_finds_places_that_others_force():
     bins = [Bin(1, Units(1, 9)), Bin(2, Units(1, 9))]
     both = ((Demand(0, 1),), (Demand(1, 1),))
