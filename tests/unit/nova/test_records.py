@@ -226,6 +226,7 @@ SHORT = {'id': 'a'}
          'migrations[0]: object missing required field'),
         (records.decode_aggregates, AGGREGATE | {'hosts': [['h']]}, 'aggregates[0].hosts'),
         (server_details, DETAIL | {'OS-EXT-SRV-ATTR:hypervisor_hostname': ['h']}, 'servers[0].'),
+        (server_details, DETAIL | {'flavor': 'm'}, 'servers[0]: its flavor is not one of GET /s'),
         (server_details, DETAIL | {'flavor': SPECIFIED | {'vcpus': HUGE}}, 'servers[0].flavor.'),
     ],
 )  # fmt: skip
