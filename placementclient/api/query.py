@@ -76,5 +76,5 @@ def _join_parts(required: Sequence[str], forbidden: Sequence[str]) -> str | None
 
 
 def _format_any_of(names: str) -> str:
-    """Return names with commas between as a value of a parameter that one of them meets."""
+    """Return the value of a parameter that any of some names meets: of ``a,b``, ``in:a,b``."""
     return f'in:{names}' if ',' in names else names

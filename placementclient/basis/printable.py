@@ -92,7 +92,7 @@ class PrintableFormatter:
             self._formatter.emit_one(names, self._convert_cells(fields), out, parsed_args)
 
     def _convert_cells(self, row: Any) -> Any:
-        """Return a row of converted cells."""
+        """Return a row with each of its cells made printable."""
         return tuple(map(self._cell, row)) if self._cell else row
 
     @contextlib.contextmanager

@@ -156,7 +156,7 @@ class Merge:
             self.consumers[uuid] = replace(after, generation=live.generation if live else None)
 
     def _skip_deleted_providers(self) -> None:
-        """Leave out the providers that others had deleted before the change was made."""
+        """Do not create again, in a rollback, providers that others deleted before the change."""
         needed = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         made_again = self._after.providers.keys() - self._before.providers.keys()
         deleted = made_again - self._live.providers.keys() - self._written.providers - needed

@@ -223,8 +223,8 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
         return SpecIndex(self)
 
     @functools.cached_property
-    def names(self) -> SpecNames:
-        return SpecNames(self)
+    def names(self) -> NamesInSpec:
+        return NamesInSpec(self)
 
 
 def fill_template(template: str, root: Identified, source: Identified | None = None) -> str:
@@ -269,7 +269,7 @@ class SpecIndex:
             if has_placeholder(move.source) or is_pattern(move.source):
                 self._open_moves.append(index)
             else:
-                for name in _list_readings(move.source):
+                for name in _list_spellings(move.source):
                     self._moves_from.setdefault(name, []).append(index)
         self._entries = (*spec.providers, *spec.additions)
         #: the indexes of the entries about every tree
@@ -285,7 +285,7 @@ class SpecIndex:
                 self._open_entries.append(index)
                 continue
             for text in filter(None, (entry.name, entry.parent)):
-                for name in _list_readings(text):
+                for name in _list_spellings(text):
                     self._entries_about.setdefault(name, []).append(index)
 
     def find_scope(self, root: Identified, names: Collection[str]) -> TreeScope:
@@ -326,12 +326,12 @@ class SpecIndex:
         }
 
 
-def _list_readings(name_or_uuid: str) -> set[str]:
-    """Return the meanings of a text: a name, or a UUID in capitals."""
+def _list_spellings(name_or_uuid: str) -> set[str]:
+    """Return a text as it is, and in small letters if it is a UUID: it may be a name."""
     return {name_or_uuid, normalize_uuid(name_or_uuid)}
 
 
-class SpecNames:
+class NamesInSpec:
     """The classes and consumers that a specification names.
 
     :ivar renamed: of each class that moves, its names at the source and at the target

@@ -30,7 +30,7 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 
 
 def _read_list(
-    client: Client, listed: service.ServiceList, parse: Callable[[object, str], list[T]]
+    client: Client, listed: service.ListRequest, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
     """Return the records of a list of Nova, which is asked once, for a few seconds."""
     try:

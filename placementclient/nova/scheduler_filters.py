@@ -35,7 +35,7 @@ class _FilterRule(NamedTuple):
     hints: tuple[str, ...] = ()
     neutral: Mapping[str, str] = {}
 
-    def find_parts(self, features: Features, hints: Iterable[str]) -> Iterator[str]:
+    def find_deciding_names(self, features: Features, hints: Iterable[str]) -> Iterator[str]:
         """Yield the extra specs, image properties and hints by which the filter decides."""
         for pattern, values in (
             (self.specs, features.specs),
@@ -74,7 +74,7 @@ def describe_decisions(server: ServerRequest, settings: Settings) -> Iterator[st
     """Yield each part by which a filter decides, after its name: ``JsonFilter: query``."""
     features = Features(server.flavor, server.image)
     for rule in _RULES:
-        for part in rule.find_parts(features, server.hints):
+        for part in rule.find_deciding_names(features, server.hints):
             yield f'{rule.filter}: {part}'
     for part in _find_pci_parts(features, server, settings):
         yield f'{PCI_FILTER}: {part}'

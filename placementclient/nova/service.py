@@ -102,7 +102,7 @@ _REFUSALS = {400: _BadRequest, 404: _Unknown}
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceList:
+class ListRequest:
     """A list of a service, read when it is called."""
 
     path: str
@@ -115,45 +115,45 @@ class ServiceList:
 
 
 #: With soft-deleted servers, which keep their allocations.
-servers = ServiceList('/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
+servers = ListRequest('/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
 #: At the newest microversion: with the zone that each has to stay in (2.96).
 servers_with_zones = replace(servers, service=_NOVA._replace(microversion='latest'))
-migrations = ServiceList('/os-migrations', 'migrations')
-aggregates = ServiceList('/os-aggregates', 'aggregates')
+migrations = ListRequest('/os-migrations', 'migrations')
+aggregates = ListRequest('/os-aggregates', 'aggregates')
 #: The nova-compute of all hosts; from 2.69 on also the hosts of cells that do not answer.
-compute_services = ServiceList(
+compute_services = ListRequest(
     '/os-services?binary=nova-compute', 'services', _NOVA._replace(microversion='latest')
 )
 #: All compute nodes, as they are below compute API 2.88.
-hypervisors = ServiceList('/os-hypervisors/detail', 'hypervisors')
+hypervisors = ListRequest('/os-hypervisors/detail', 'hypervisors')
 #: With the flavors of single projects; from 2.61 on they have their extra specs.
-flavors = ServiceList(
+flavors = ListRequest(
     '/flavors/detail?is_public=None', 'flavors', _NOVA._replace(microversion='2.61')
 )
-projects = ServiceList('/projects', 'projects', _KEYSTONE)
-users = ServiceList('/users', 'users', _KEYSTONE)
+projects = ListRequest('/projects', 'projects', _KEYSTONE)
+users = ListRequest('/users', 'users', _KEYSTONE)
 #: The limits of all regions.
-registered_limits = ServiceList('/registered_limits', 'registered_limits', _KEYSTONE)
-nodes = ServiceList('/nodes/detail', 'nodes', _IRONIC)
-ports = ServiceList(
+registered_limits = ListRequest('/registered_limits', 'registered_limits', _KEYSTONE)
+nodes = ListRequest('/nodes/detail', 'nodes', _IRONIC)
+ports = ListRequest(
     '/ports?fields=id&fields=device_id&fields=device_owner&fields=binding:host_id'
     '&fields=binding:profile&fields=resource_request',
     'ports',
     _NEUTRON,
 )
-agents = ServiceList('/agents', 'agents', _NEUTRON)
-subnets = ServiceList('/subnets', 'subnets', _NEUTRON)
-device_profiles = ServiceList('/device_profiles', 'device_profiles', _CYBORG)
+agents = ListRequest('/agents', 'agents', _NEUTRON)
+subnets = ListRequest('/subnets', 'subnets', _NEUTRON)
+device_profiles = ListRequest('/device_profiles', 'device_profiles', _CYBORG)
 
 
-def make_project_list(project_id: str) -> ServiceList:
+def make_project_list(project_id: str) -> ListRequest:
     """Return the list of one project: ``GET /v3/projects/{id}``."""
-    return ServiceList(f'/projects/{quote(project_id, safe="")}', 'project', _KEYSTONE)
+    return ListRequest(f'/projects/{quote(project_id, safe="")}', 'project', _KEYSTONE)
 
 
-def make_port_list(server_uuid: str) -> ServiceList:
+def make_port_list(server_uuid: str) -> ListRequest:
     """Return the list of the ports of a server: ``GET /v2.0/ports``."""
-    return ServiceList(f'/ports?device_id={quote(server_uuid)}', 'ports', _NEUTRON)
+    return ListRequest(f'/ports?device_id={quote(server_uuid)}', 'ports', _NEUTRON)
 
 
 def read_image(client: Client, uuid: str) -> object:

@@ -79,7 +79,7 @@ def _load_auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPl
         raise errors.BadFile(path, f'[{section}] has no auth_type, such as password')
 
     def find_value(option: Opt) -> str | None:
-        """Return the value of an option of keystoneauth."""
+        """Return the value of a section for an option of keystoneauth, by any of its names."""
         names = [option.name, *(other.name for other in option.deprecated)]
         spelled = (name.replace('-', '_') for name in (option.dest, *names))
         return next((values[name] for name in spelled if name in values), None)

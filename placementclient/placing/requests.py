@@ -39,10 +39,13 @@ class RequestPart(NamedTuple):
 class Request(NamedTuple):
     """The request of servers of one kind to a host. Equal requests can share results.
 
-    :param covering: the sets of traits of the providers that serve the common group
-    :param apart: parts, by number, that different providers serve
-    :param subtrees: sets of parts, by number: one of their providers is above the others
-    :param ancestors: traits, and parts by number: a provider with all of the traits, which is not
+    :param parts: each has the resources that one provider has to serve; the other fields refer to
+        a part by its index
+    :param covering: the required traits of the common group: of each set, one of the providers that
+        serve the group has one
+    :param apart: the parts that must not share a provider (``group_policy=isolate``)
+    :param subtrees: sets of parts (``same_subtree``): one of their providers is above the others
+    :param ancestors: traits and parts: a provider with all of the traits, which is not
         the root, is above those of the parts
     :param shared: the present allocations of a server on sharing providers
     :param limits: the names of server groups that allow a host only so many of their servers

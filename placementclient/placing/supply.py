@@ -165,7 +165,7 @@ class Supply:
         if not has_common_traits(self._request, bins, common):
             return None
         is_tied = self._has_dependent_parts(bins, able)
-        options = tuple(self._list_server_choices(states, bins)) if is_tied else ()
+        options = tuple(self._list_ways_to_serve_one(states, bins)) if is_tied else ()
         content = (
             # Other trees use shared inventory of a tree: it is a pool for the tree too.
             tuple(
@@ -196,7 +196,7 @@ class Supply:
             for names in self._request.covering
         )
 
-    def _list_server_choices(
+    def _list_ways_to_serve_one(
         self, states: Sequence[ProviderState], bins: Sequence[HostProvider]
     ) -> Iterator[Choice]:
         """Yield each set of amounts that a whole server may take."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placementclient.api import allocation_candidate, resource_class, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.insight.candidates.matching import ProviderIndex
-from placementclient.insight.candidates.relaxations import Ask, Offer
+from placementclient.insight.candidates.relaxations import Ask, TreeCount
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -49,28 +49,28 @@ def make_asker(client: Client, limit: int | None = None, unknown: UnknownNames =
     """
     most, numbers = limit or LIMIT, iter(range(MOST_REQUESTS))
 
-    def ask(request: CandidateRequest) -> Offer | None:
+    def ask(request: CandidateRequest) -> TreeCount | None:
         groups = (request.common, *request.groups.values())
         if unknown.classes.intersection(name for group in groups for name in group.resources):
-            return Offer(0)
+            return TreeCount(0)
         if unknown.traits and unknown.traits & _list_traits(request):
             return None  # calculated: the service would refuse it
         if next(numbers, None) is None:
             return None
         candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
         trees = {root for candidate in candidates for root in candidate.find_roots(summaries)}
-        return Offer(len(trees), len(candidates) >= most)
+        return TreeCount(len(trees), len(candidates) >= most)
 
     return ask
 
 
-def count_trees_without_pcpu(client: Client, request: CandidateRequest) -> Offer:
+def count_trees_without_pcpu(client: Client, request: CandidateRequest) -> TreeCount:
     """Return the number of trees without PCPU that have candidates."""
     most = request.limit or LIMIT
     candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
     trees = {root for candidate in candidates for root in candidate.find_roots(summaries)}
     with_pcpu = {s.root_provider_uuid for s in summaries.values() if 'PCPU' in s.resources}
-    return Offer(len(trees - with_pcpu), len(candidates) >= most)
+    return TreeCount(len(trees - with_pcpu), len(candidates) >= most)
 
 
 def read_provider_index(

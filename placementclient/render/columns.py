@@ -43,7 +43,7 @@ class Column(NamedTuple):
 
 
 class Columns:
-    """The columns of a table, from which it is made for some items."""
+    """The columns of a table: they make its rows of items, or the fields of one item."""
 
     def __init__(self, *columns: Column) -> None:
         self._columns = columns

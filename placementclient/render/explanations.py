@@ -7,7 +7,7 @@ from placementclient.basis.wording import counted, listed
 from placementclient.insight.candidates.explanation import Explanation
 from placementclient.insight.candidates.group_hosts import GroupHosts
 from placementclient.insight.candidates.nearest import NearTree
-from placementclient.insight.candidates.relaxations import Offer, Relaxation
+from placementclient.insight.candidates.relaxations import Relaxation, TreeCount
 from placementclient.insight.candidates.requirements import Requirement, RequirementKind
 from placementclient.insight.candidates.shortages import Shortage, ShortageReason
 from placementclient.nova.server_request import FALLBACK
@@ -36,7 +36,7 @@ _MISSING = {
 def format_explanation(
     explanation: Explanation,
     most: int = 5,
-    fallback: Offer | None = None,
+    fallback: TreeCount | None = None,
     filters: Sequence[str] = (),
     limit: GroupHosts | None = None,
 ) -> Iterator[str]:
@@ -58,7 +58,7 @@ def format_explanation(
 def _format_lines(
     explanation: Explanation,
     most: int,
-    fallback: Offer | None,
+    fallback: TreeCount | None,
     filters: Sequence[str],
     limit: GroupHosts | None,
 ) -> Iterator[str]:
@@ -101,7 +101,7 @@ def describe_unknown_names(
             yield sentence + cause * is_nova
 
 
-def _describe_vcpu_fallback(offer: Offer) -> str:
+def _describe_vcpu_fallback(offer: TreeCount) -> str:
     """Return the sentence about the second request of Nova, with VCPU in place of PCPU."""
     again = 'Nova asks again with VCPU in place of PCPU'
     if not offer.tree_count:
@@ -173,7 +173,7 @@ def _describe_nearest_trees(explanation: Explanation) -> Iterator[str]:
 
 
 def make_explanation_record(
-    explanation: Explanation, fallback: Offer | None = None
+    explanation: Explanation, fallback: TreeCount | None = None
 ) -> dict[str, object]:
     """Return an explanation as data for programs.
 
@@ -212,7 +212,7 @@ def make_explanation_record(
     return record
 
 
-def _count_trees(offer: Offer) -> str:
+def _count_trees(offer: TreeCount) -> str:
     """Return the number of trees with candidates in words."""
     number = counted(offer.tree_count, 'tree')
     return f'at least {number}' if offer.is_cut else number

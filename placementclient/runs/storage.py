@@ -32,12 +32,12 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED_LIMIT:
         raise system.make_size_error(path, disk.TYPED_LIMIT)
-    return read_assigned(
+    return read_assignments_of_spec(
         specifications.parse_specification(disk.decode_text(content, path), path), path, rows
     )
 
 
-def read_assigned(
+def read_assignments_of_spec(
     spec: Spec, path: str, rows: Sequence[str] = ()
 ) -> tuple[Spec, list[AssignmentRow]]:
     """Return a specification, and the rows of the files that it names and of further ones."""

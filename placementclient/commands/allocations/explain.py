@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.candidates.explanation import Explanation
     from placementclient.insight.candidates.group_hosts import GroupHosts
-    from placementclient.insight.candidates.relaxations import Offer
+    from placementclient.insight.candidates.relaxations import TreeCount
     from placementclient.nova.server_parts import ServerRequest
     from placementclient.nova.server_request import NovaRequest, Scheduling
     from placementclient.producers.inquiry import UnknownNames
@@ -79,7 +79,7 @@ class _Answer(NamedTuple):
 
     question: _Question
     explanation: Explanation
-    fallback: Offer | None
+    fallback: TreeCount | None
 
 
 class ExplainCandidate(DocumentCommand):

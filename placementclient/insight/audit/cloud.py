@@ -247,8 +247,8 @@ class Cloud:
         return heals
 
     @cached_property
-    def unhealable(self) -> Mapping[str, healing.Heal]:
-        """The servers without allocations whose amounts are not known, by UUID."""
+    def heals_without_amounts(self) -> Mapping[str, healing.Heal]:
+        """The heals of servers without allocations whose amounts are not known, by server UUID."""
         heals = self.heals['allocations']
         return {heal.server.uuid: heal for heal in heals if heal.state == healing.UNKNOWN}
 

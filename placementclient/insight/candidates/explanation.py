@@ -14,9 +14,9 @@ from placementclient.insight.candidates.matching import Matcher, ProviderIndex
 from placementclient.insight.candidates.nearest import NearestTreeSearch, NearTree, rank_tree
 from placementclient.insight.candidates.relaxations import (
     Ask,
-    Offer,
     Relaxation,
     RelaxationSearch,
+    TreeCount,
     ask_service,
 )
 from placementclient.insight.candidates.requirements import (
@@ -44,7 +44,7 @@ class Explanation:
     :param count: of the candidates; ``None`` where they are not counted
     """
 
-    offer: Offer
+    offer: TreeCount
     tree_count: int
     alone: Mapping[Requirement, int]
     conflicts: Sequence[frozenset[Requirement]] = ()
@@ -82,18 +82,18 @@ def explain(
         for need in required
         if need.kind is RequirementKind.IN_TREE and need.value in providers
     }
-    offer = offer or Offer(len(matcher.find_satisfying_trees(frozenset(required))))
+    offer = offer or TreeCount(len(matcher.find_satisfying_trees(frozenset(required))))
     explanation = Explanation(offer, len(topology.trees), alone, names=names)
     if explanation.is_met:
         return explanation
     return _diagnose(explanation, request, index, matcher, ask, most_trees)
 
 
-def find_trees_without_pcpu(request: CandidateRequest, index: ProviderIndex) -> Offer:
+def find_trees_without_pcpu(request: CandidateRequest, index: ProviderIndex) -> TreeCount:
     """Return the number of trees without PCPU that have candidates of a request."""
     required = list_requirements(request)
     satisfying = Matcher(index, required).find_satisfying_trees(frozenset(required))
-    return Offer(len(satisfying - index.topology.find_roots_with('PCPU')))
+    return TreeCount(len(satisfying - index.topology.find_roots_with('PCPU')))
 
 
 def _diagnose(

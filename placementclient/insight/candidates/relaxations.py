@@ -22,7 +22,7 @@ MAX_RELAXATIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class TreeCount:
     """The number of trees with candidates of a request.
 
     :param is_cut: whether there may be more, as only so many candidates were asked for
@@ -33,12 +33,12 @@ class Offer:
 
 
 #: Asks the service; ``None`` after the last request that it may send.
-Ask = Callable[[CandidateRequest], Offer | None]
+Ask = Callable[[CandidateRequest], TreeCount | None]
 
 
 def ask_service(
     ask: Ask | None, request: CandidateRequest, retained: Sequence[Requirement]
-) -> Offer | None:
+) -> TreeCount | None:
     """Return the service's answer for some requirements; ``None`` if it cannot be asked."""
     relaxed = restrict_request(request, retained)
     return ask(relaxed) if ask and relaxed else None
@@ -55,7 +55,7 @@ class Relaxation:
 
     dropped: tuple[Requirement, ...]
     lowered: tuple[tuple[Requirement, int], ...]
-    offer: Offer
+    offer: TreeCount
     is_confirmed: bool
     roots: frozenset[str] = frozenset()
 
@@ -154,7 +154,7 @@ class RelaxationSearch:
         return Relaxation(
             tuple(self._matcher.sort_requirements(change.dropped)),
             tuple(change.amounts.items()),
-            offer or Offer(len(roots)),
+            offer or TreeCount(len(roots)),
             is_confirmed=offer is not None,
             roots=roots,
         )

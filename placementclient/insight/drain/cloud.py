@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.insight.drain import departures, requests
-from placementclient.insight.drain.departures import GONE, Departure, MoveState, Obstacle
+from placementclient.insight.drain.departures import GONE, Departure, MoveState, Unmovable
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import Knowledge, name_cell
 from placementclient.insight.drain.numbers import KindNumber
@@ -146,20 +146,20 @@ class DrainCloud:
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
                     command = f'{self._audit} --subject {state.reference}'
-                    obstacle = Obstacle(state.name, reason, command)
-                    occupants.unsettled.append(self._make_unsettled(obstacle, uuid))
+                    unmovable = Unmovable(state.name, reason, command)
+                    occupants.unsettled.append(self._make_unsettled(unmovable, uuid))
         return occupants
 
     def _add_consumer(self, occupants: Occupants, consumer: Consumer, root_uuid: str) -> None:
         """Add a consumer on a host to the lists to which it belongs."""
-        if obstacle := self._find_obstacle(consumer, root_uuid):
-            occupants.unsettled.append(self._make_unsettled(obstacle, root_uuid))
+        if unmovable := self._find_unmovable(consumer, root_uuid):
+            occupants.unsettled.append(self._make_unsettled(unmovable, root_uuid))
             return
         leaving = self.find_departure(consumer.uuid)
         if leaving.state is MoveState.CANNOT_MOVE:
             command = leaving.command.format(server=consumer.uuid)
-            obstacle = Obstacle(consumer.uuid, leaving.reason, command)
-            occupants.unsettled.append(self._make_unsettled(obstacle, root_uuid))
+            unmovable = Unmovable(consumer.uuid, leaving.reason, command)
+            occupants.unsettled.append(self._make_unsettled(unmovable, root_uuid))
         move = ServerMove(consumer.uuid, root_uuid, consumer.allocations, {})
         if leaving.needs_place:
             occupants.servers.append(move)
@@ -186,31 +186,31 @@ class DrainCloud:
             self._departures[server_uuid] = departures.choose_departure(state, restricted)
         return self._departures[server_uuid]
 
-    def _make_unsettled(self, obstacle: Obstacle, root_uuid: str) -> Finding:
+    def _make_unsettled(self, unmovable: Unmovable, root_uuid: str) -> Finding:
         """Return the finding about a consumer or a provider that no plan can move."""
         host = self.snapshot.providers[root_uuid].name
-        facts = {'host': host, 'reason': obstacle.reason, 'command': obstacle.command}
+        facts = {'host': host, 'reason': unmovable.reason, 'command': unmovable.command}
         return Finding(
-            'unsettled', obstacle.subject, facts, (root_uuid,), severity=Severity.WARNING
+            'unsettled', unmovable.subject, facts, (root_uuid,), severity=Severity.WARNING
         )
 
-    def _find_obstacle(self, consumer: Consumer, root_uuid: str) -> Obstacle | None:
+    def _find_unmovable(self, consumer: Consumer, root_uuid: str) -> Unmovable | None:
         """Return the reason why a consumer is no server on a host; ``None`` if it is one."""
         states = list(map(self.snapshot.providers.get, consumer.allocations))
         roots = {s.provider.root_uuid for s in states if s is not None and not is_sharing(s)}
         if None in states:
             reason = 'holds something on a provider that is not in the snapshot'
-            return Obstacle(consumer.uuid, reason)
+            return Unmovable(consumer.uuid, reason)
         if root_uuid not in roots:
             reason = 'is on another host, and uses storage that this one shares'
-            return Obstacle(consumer.uuid, reason)
+            return Unmovable(consumer.uuid, reason)
         migrations = self.knowledge.migrations or {}
         if migration := migrations.get(consumer.uuid):
-            return departures.find_migration_obstacle(consumer.uuid, migration, self._audit)
+            return departures.explain_unmovable_migration(consumer.uuid, migration, self._audit)
         if consumer.type not in (None, INSTANCE, MIGRATION):
-            return Obstacle(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
+            return Unmovable(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
         if reason := self._explain_leftover(consumer, roots):
-            return Obstacle(consumer.uuid, reason, f'{self._audit} --subject {consumer.uuid}')
+            return Unmovable(consumer.uuid, reason, f'{self._audit} --subject {consumer.uuid}')
         return None
 
     def _explain_leftover(self, consumer: Consumer, roots: Collection[str]) -> str:

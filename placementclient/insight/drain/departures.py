@@ -209,7 +209,7 @@ def choose_departure(state: str, restricted: Restriction | None) -> Departure:
     return Departure(MoveState.COLD, _COLD, restricted.reason)
 
 
-class Obstacle(NamedTuple):
+class Unmovable(NamedTuple):
     """The reason why a consumer on a host is no server that a plan can move, and the next command.
 
     :param subject: the server that the consumer belongs to, or the consumer
@@ -220,7 +220,9 @@ class Obstacle(NamedTuple):
     command: str = ''
 
 
-def find_migration_obstacle(consumer_uuid: str, migration: ServerMigration, audit: str) -> Obstacle:
+def explain_unmovable_migration(
+    consumer_uuid: str, migration: ServerMigration, audit: str
+) -> Unmovable:
     """Return the reason why the consumer of a migration still has allocations on a host.
 
     :param audit: the command that audits the cloud
@@ -228,9 +230,9 @@ def find_migration_obstacle(consumer_uuid: str, migration: ServerMigration, audi
     server = migration.server_uuid
     if migration.is_finished:
         reason = 'was resized or migrated to another host: confirm or revert that'
-        return Obstacle(server, reason, f'openstack server resize confirm {server}')
+        return Unmovable(server, reason, f'openstack server resize confirm {server}')
     if not migration.is_over:
         reason = f'is being migrated ({migration.status})'
-        return Obstacle(server, reason, f'openstack server migration list --server {server}')
+        return Unmovable(server, reason, f'openstack server migration list --server {server}')
     reason = f'left allocations here by a migration that is over ({migration.status})'
-    return Obstacle(server, reason, f'{audit} --subject {consumer_uuid}')
+    return Unmovable(server, reason, f'{audit} --subject {consumer_uuid}')

@@ -25,7 +25,7 @@ Amounts = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class HostGroup:
+class AlikeHosts:
     """Hosts of one shape with equal free amounts.
 
     :param shape: its number
@@ -47,7 +47,7 @@ class HostGroup:
         return min((self.room[at] // n for at, n in self.needs[piece] if n), default=1 << 31)
 
 
-def group_hosts(problem: Problem) -> list[HostGroup]:
+def group_alike_hosts(problem: Problem) -> list[AlikeHosts]:
     """Return groups of the hosts that have room for at least one request."""
     kinds = {
         shape: {
@@ -62,12 +62,12 @@ def group_hosts(problem: Problem) -> list[HostGroup]:
         return _find_usable_room(problem, kinds[shape], shape, room)
 
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
-    groups: dict[object, HostGroup] = {}
+    groups: dict[object, AlikeHosts] = {}
     for number in problem.host_numbers:
         host = problem.hosts[number]
         room = trim_room(host.shape, tuple(max(0, free) for free in host.room))
         room += tuple(problem.limits[name] - host.members.get(name, 0) for name in names)
-        groups.setdefault((host.shape, room), HostGroup(host.shape, room)).hosts.append(number)
+        groups.setdefault((host.shape, room), AlikeHosts(host.shape, room)).hosts.append(number)
     for group in groups.values():
         width = problem.shapes[group.shape].width
         places = {name: width + at for at, name in enumerate(names)}
@@ -76,7 +76,7 @@ def group_hosts(problem: Problem) -> list[HostGroup]:
     return [group for group in groups.values() if group.options]
 
 
-def find_patterns(problem: Problem, group: HostGroup) -> list[Pattern] | None:
+def find_patterns(problem: Problem, group: AlikeHosts) -> list[Pattern] | None:
     """Return the largest sets of servers that fit together on a host of a group.
 
     :return: ``None`` if there are too many
@@ -114,7 +114,7 @@ def _list_patterns(
 
 
 def add_options(
-    problem: Problem, group: HostGroup, kind: KindNumber, fit: ShapeFit, places: Mapping[str, int]
+    problem: Problem, group: AlikeHosts, kind: KindNumber, fit: ShapeFit, places: Mapping[str, int]
 ) -> None:
     """Add to a group of hosts each way to serve a kind of request there.
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from placementclient.insight.drain.groups import HostGroup, Pattern
+from placementclient.insight.drain.groups import AlikeHosts, Pattern
 from placementclient.insight.drain.numbers import KindNumber, Piece
 from placementclient.insight.drain.problem import Problem
 from placementclient.optimize import cpsat
@@ -34,7 +34,7 @@ class GroupShare(NamedTuple):
     """
 
     number: int
-    group: HostGroup
+    group: AlikeHosts
     pieces: Mapping[Piece, int]
     patterns: Sequence[Pattern] | None
 
@@ -42,7 +42,7 @@ class GroupShare(NamedTuple):
 class PatternModel:
     """The number of servers of each piece of each group, as the variables of a model of CP-SAT."""
 
-    def __init__(self, problem: Problem, groups: Sequence[HostGroup], patterns: Patterns) -> None:
+    def __init__(self, problem: Problem, groups: Sequence[AlikeHosts], patterns: Patterns) -> None:
         self.model = cpsat.load('Where not every server has a place, how many have one').CpModel()
         self._groups = groups
         self._counts = [self._add_counts(problem, group) for group in groups]
@@ -56,7 +56,7 @@ class PatternModel:
         self._limit_pools(problem)
         self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
-    def _add_counts(self, problem: Problem, group: HostGroup) -> dict[Piece, cp_model.IntVar]:
+    def _add_counts(self, problem: Problem, group: AlikeHosts) -> dict[Piece, cp_model.IntVar]:
         """Add the number of servers of each piece of a group, limited by its free amounts."""
         counts = {}
         for piece in group.options:
@@ -65,7 +65,7 @@ class PatternModel:
         self._limit_amounts(group, counts)
         return counts
 
-    def _limit_amounts(self, group: HostGroup, counts: Mapping[Piece, cp_model.IntVar]) -> None:
+    def _limit_amounts(self, group: AlikeHosts, counts: Mapping[Piece, cp_model.IntVar]) -> None:
         """Limit the servers to the free amounts of a group, with a rounding cut for each size."""
         hosts = len(group.hosts)
         by_room = defaultdict[int, list[tuple[int, 'cp_model.IntVar']]](list)

@@ -71,11 +71,16 @@ def decide_drain(
     lax: Packing | None = None
     if not is_certain and (least := group_by_kind(servers, cloud.number_lax_request)) != kinds:
         lax = pack(build_problem(cloud, least, emptied), effort)
-    return DrainDecision(_judge_packings(strict, lax or strict), (), strict, lax, unsettled)
+    return DrainDecision(
+        _explain_incomplete_packing(strict, lax or strict), (), strict, lax, unsettled
+    )
 
 
-def _judge_packings(strict: Packing, lax: Packing) -> DrainVerdict:
-    """Return the answer if the strict packing leaves a server without a place."""
+def _explain_incomplete_packing(strict: Packing, lax: Packing) -> DrainVerdict:
+    """Return the verdict on a strict packing that leaves a server without a place.
+
+    No, if no place is left by the amounts alone either; it depends, if these suffice.
+    """
     if lax.bound < lax.server_count:
         return DrainVerdict.NO
     if lax is not strict and strict.bound < strict.server_count and lax.is_complete:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from placementclient.insight.drain import groups
-from placementclient.insight.drain.groups import HostGroup
+from placementclient.insight.drain.groups import AlikeHosts
 from placementclient.insight.drain.numbers import KindNumber, ShapeNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.pattern_model import GroupShare, PatternModel, Patterns
@@ -42,7 +42,7 @@ def pack(problem: Problem, effort: float = EFFORT) -> Packing:
         return best
     hosts = [groups.sort_twin_providers(host, problem.shapes[host.shape]) for host in problem.hosts]
     problem = replace(problem, hosts=hosts)
-    alike = groups.group_hosts(problem)
+    alike = groups.group_alike_hosts(problem)
     possible = {kind for group in alike for kind, _ in group.options}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
     best.bound = _bound_placed_servers(problem, possible, rooms)
@@ -115,7 +115,7 @@ def _find_possible_kinds(problem: Problem) -> set[KindNumber]:
 
 
 def _search_packing(
-    problem: Problem, alike: Sequence[HostGroup], best: Packing, effort: float
+    problem: Problem, alike: Sequence[AlikeHosts], best: Packing, effort: float
 ) -> Packing:
     """Pack groups of hosts until the servers of each group fit on its hosts.
 

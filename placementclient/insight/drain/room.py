@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from placementclient.insight.drain.groups import HostGroup, add_options
+from placementclient.insight.drain.groups import AlikeHosts, add_options
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.numbers import HostNumber, HostRoom, KindNumber, Piece
 from placementclient.insight.drain.packing import Packing
@@ -41,7 +41,7 @@ class RoomHost(NamedTuple):
     :param room: its present free amounts, then the further servers that each server group allows
     """
 
-    emptied: HostGroup
+    emptied: AlikeHosts
     room: Sequence[int]
 
 
@@ -148,7 +148,7 @@ class RoomProblem:
             for alike in by_host[number]:
                 for at, amount in alike.local:
                     most[at] += amount * len(alike.servers)
-            group = HostGroup(host.shape, tuple(max(0, free) for free in most), [number])
+            group = AlikeHosts(host.shape, tuple(max(0, free) for free in most), [number])
             width = problem.shapes[host.shape].width
             places = {name: width + at for at, name in enumerate(self._names)}
             for kind in problem.servers.keys() | {self.new_kind}:

@@ -94,11 +94,14 @@ class _OrderSearch:
         # Servers that need no other place free room at once.
         for server in moves:
             self._packing.occupy_host(server.source, server.before, (), -1)
-        others = self._find_rest(Counter(self._change.coming))
+        others = self._order_arrivals(Counter(self._change.coming))
         return None if others is None else moves + others
 
-    def _find_rest(self, coming: Counter[HostPiece]) -> list[ServerMove] | None:
-        """Return the moves to the places that are still to be taken, in order, by backtracking."""
+    def _order_arrivals(self, coming: Counter[HostPiece]) -> list[ServerMove] | None:
+        """Return moves that fill places, in an order in which each has room; ``None``: none found.
+
+        :param coming: the number of servers still to come, by host and piece
+        """
         if not coming:
             return []
         hosts = self._room.problem.hosts
@@ -116,7 +119,7 @@ class _OrderSearch:
                 move = server._replace(target=target, after=after)
                 self._move_server(move, kind)
                 waiting.remove(server)
-                rest = self._find_rest(later)
+                rest = self._order_arrivals(later)
                 if rest is not None:
                     return [move, *rest]
                 self._move_server(move, kind, -1)

@@ -206,7 +206,7 @@ class AssignmentProblem:
             yield ConsumerItem(consumer, items[0].allocations, *more), item
             return
         judge = ConsumerJudge(self._snapshot, self._target_state, consumer, items)
-        for judged in judge.judge_items():
+        for judged in judge.list_acceptable_items():
             item = self._make_item(judged)
             if key is not None:
                 self._alike[key] = judged, item

@@ -104,7 +104,7 @@ class ConsumerJudge:
             if amount and not self._admits(key, amount)
         ]
 
-    def judge_items(self) -> Iterator[ConsumerItem]:
+    def list_acceptable_items(self) -> Iterator[ConsumerItem]:
         """Yield the items with the options that the service accepts; items that depend on others
         are joined.
 
@@ -162,7 +162,7 @@ class ConsumerJudge:
             )
 
     def _combine_options(self, items: Sequence[ConsumerItem]) -> Iterable[ConsumerOption]:
-        """Return the options of several items together, those with the fewest parts first."""
+        """Return combinations of one option of every item, those with the fewest parts first."""
         if len(items) == 1 and not items[0].divisible:
             return items[0].options
         numbers = (

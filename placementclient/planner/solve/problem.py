@@ -60,8 +60,9 @@ class Item:
     """An amount to place: whole with one option, or divided between several.
 
     :param options: the demands of each option, in the order of preference
-    :param divisible: whether it may be divided; then each option has one demand, of the whole, and
-        the units judge the parts; those of other items are judged before
+    :param divisible: whether it may be divided; then each option has one demand, of the whole
+        amount, and each part has to satisfy the units of its bin; the options of an item that may
+        not be divided satisfy the units already
     """
 
     options: tuple[tuple[Demand, ...], ...]
@@ -113,7 +114,7 @@ class Decision:
                 if placement != self.placements[index][0]:
                     self.fixed[index] = False
 
-    def is_open(self, problem: NumberedProblem) -> bool:
+    def has_unproved_options(self, problem: NumberedProblem) -> bool:
         """Return whether an option is neither possible nor proved impossible."""
         return any(
             len(possible) < len(group.item.options) or (group.item.divisible and fixed)

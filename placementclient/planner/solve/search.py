@@ -292,9 +292,9 @@ def _place_items(problem: NumberedProblem, budget: Budget) -> list[list[ItemPlac
 
 def _find_possible_options(problem: NumberedProblem, decision: Decision, budget: Budget) -> None:
     """Find all possible options by heuristics; the solver proves the rest, if time allows."""
-    if decision.is_open(problem):
+    if decision.has_unproved_options(problem):
         heuristics.find_possible_options(problem, decision)
-    if decision.is_open(problem):
+    if decision.has_unproved_options(problem):
         try:
             exact.find_possible_options(problem, decision, budget)
         except exact.OutOfBudget:

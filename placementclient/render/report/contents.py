@@ -78,7 +78,7 @@ class DrainSection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The parts of a report.
+    """The contents of a report: the cloud, its audit, and a plan and a drain if there are any.
 
     :param source: the name of the snapshot's file; empty: it was read just now
     :param made_at: UTC, as ISO 8601
@@ -242,12 +242,15 @@ def _pair_losses_with_gains(
         coming = {uuid: gain for uuid, gain in by_provider.items() if gain > 0}
         while leaving or coming:
             amount = min(next(iter(end.values())) for end in (leaving, coming) if end)
-            ends = (_take_amount(leaving, amount), _take_amount(coming, amount))
+            ends = (
+                _take_from_first_provider(leaving, amount),
+                _take_from_first_provider(coming, amount),
+            )
             source, target = (names.get(uuid or '', uuid) for uuid in ends)
             yield PlannedRow(change.uuid, name, amount, source, target, name, Label.MAPPED)
 
 
-def _take_amount(ends: dict[str, int], amount: int) -> str | None:
+def _take_from_first_provider(ends: dict[str, int], amount: int) -> str | None:
     """Take an amount off the first provider, and return its UUID; ``None`` if there is none.
 
     :param ends: amounts by provider UUID
