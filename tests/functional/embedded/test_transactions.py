@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests of the embedded service as one transaction, and the reshape that is made of them."""
 
+import subprocess
+import sys
+import textwrap
 import threading
 
 import pytest
@@ -8,15 +11,17 @@ import sqlalchemy
 from keystoneauth1.session import Session
 
 from placementclient.api import resource_provider, trait
+from placementclient.basis.errors import ExitStatus
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State
 from placementclient.reading import capture
-from placementclient.runs import engines
+from placementclient.runs import engines, storage
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
+from tests.numbers import few_quick
 
 
 @pytest.fixture
@@ -109,3 +114,52 @@ def test_a_conflict_rolls_back_what_was_prepared(tables, tmp_path):
 
 def _conflict():
     raise errors.ConcurrentUpdate(409, 'somebody was first')
+
+
+KILLED = """
+    import os, sys
+    from keystoneauth1.session import Session
+    from placementclient.runs import storage
+    from placementclient.embedded import Direct
+    from placementclient.client.http import Client
+    from placementclient.client.microversion import HIGHEST
+    from placementclient.runs import engines
+
+    database, path, run, left = sys.argv[1:]
+    left, fsync = int(left), os.fsync
+
+    def killed(descriptor):
+        global left
+        left -= 1
+        if not left:
+            os._exit(9)
+        fsync(descriptor)
+
+    client = Client(Session(auth=Direct(database)), HIGHEST)
+    client.read_version_range()
+    os.fsync = killed
+    getattr(engines, run)(client, storage.read_plan(path), f'{path}.journal')
+"""
+
+
+@pytest.mark.parametrize('syncs', few_quick([1, 4], quick=1))
+def test_a_plan_killed_at_any_sync_goes_on(tmp_path, local, syncs):
+    path = str(tmp_path / 'plan.json')
+    with Direct() as direct:
+        client = Client(Session(auth=direct), HIGHEST)
+        before = clouds.loaded(client, clouds.cloud(hosts=2))
+        plan = clouds.plan_of(before, moved_trait=True)
+    storage.write_plan(path, plan)
+    database = f'sqlite:///{local}'
+    for run in ('apply', 'rollback'):
+        words = [sys.executable, '-c', textwrap.dedent(KILLED), database, path, run, str(syncs)]
+        assert subprocess.run(words).returncode in (0, 9)
+        with Direct(database) as direct:
+            client = Client(Session(auth=direct), HIGHEST)
+            go_on = engines.apply if run == 'apply' else engines.rollback
+            outcome = go_on(client, plan, f'{path}.journal')
+            assert outcome.exit_status is ExitStatus.DONE, outcome
+            if run == 'apply':
+                assert engines.verify(client, plan, journal_path=f'{path}.journal') == []
+            else:
+                assert clouds.content(clouds.captured(client)) == clouds.content(before)
