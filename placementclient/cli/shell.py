@@ -8,8 +8,6 @@ import importlib.metadata
 import itertools
 import logging
 import os
-import re
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
@@ -24,7 +22,8 @@ from placementclient.basis.printable import cut_text, escape_text
 from placementclient.basis.wording import format_suggestion, strip_credentials
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
-from placementclient.cli.help_formatter import HelpFormatter, get_line_width, wrap
+from placementclient.cli.help_formatter import HelpFormatter, get_line_width
+from placementclient.cli.messages import get_message_width, print_message, wrap_message
 
 if TYPE_CHECKING:
     from keystoneauth1.session import Session
@@ -35,8 +34,6 @@ BROKEN_PIPE = 141
 LONGEST_NAME = 8
 #: How many characters of an unknown command are shown.
 _SHOWN_CHARACTERS = 200
-#: What a message has that can be typed.
-_COMMAND = re.compile(r'--[a-z]|\b(?:placement|openstack|nova-manage|mkdir|iconv|pip) [a-z-]')
 
 
 class _LogFormatter(logging.Formatter):
@@ -53,16 +50,7 @@ class _LogFormatter(logging.Formatter):
         text = escape_text(strip_credentials(super().format(record)))
         if self._width is None or record.levelno < logging.WARNING:
             return text
-        return '\n'.join(_wrap_message(line, self._width) for line in text.splitlines())
-
-
-def _wrap_message(line: str, width: int) -> str:
-    """Wrap a line of a message; a line with a command stays whole, so that it can be copied."""
-    has_command = _COMMAND.search(line) is not None
-    if has_command or len(line) <= width:
-        return line
-    indent = len(line) - len(line.lstrip())
-    return '\n'.join(wrap(line, width, ' ' * (indent + 2) if indent else ''))
+        return wrap_message(text, self._width)
 
 
 class _LogFile(logging.FileHandler):
@@ -144,8 +132,7 @@ class Shell(app.App):
         # They log every entry point, and every step to a database.
         logging.getLogger('stevedore').setLevel(logging.CRITICAL)
         logging.getLogger('alembic').setLevel(logging.WARNING)
-        is_read = self.stderr.isatty() and not self.options.debug
-        width = shutil.get_terminal_size().columns if is_read else None
+        width = None if self.options.debug else get_message_width(self.stderr)
         formatter = _LogFormatter(self.CONSOLE_MESSAGE_FORMAT, width)
         logging.getLogger().handlers[0].setFormatter(formatter)
         if self.options.log_file:
@@ -220,7 +207,7 @@ class Shell(app.App):
             refusal = f'unrecognized arguments: {name}'
             near = command_help.suggest_options(refusal, [self.parser])
             refusal += near or '. Options of a command come after its name.'
-        print(f'{refusal} See {self.NAME} --help', file=self.stderr)
+        print_message(f'{refusal} See {self.NAME} --help', self.stderr)
         return errors.ExitStatus.USAGE
 
     def _print_overview(self) -> None:
@@ -260,5 +247,5 @@ def main(argv: list[str] | None = None, *, session: Session | None = None) -> in
     try:
         return Shell(argv, session).run(argv)
     except errors.PlacementError as failure:
-        print(escape_text(str(failure)), file=sys.stderr)
+        print_message(escape_text(str(failure)), sys.stderr)
         return failure.exit_status

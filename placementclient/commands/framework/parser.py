@@ -3,6 +3,7 @@
 
 import argparse
 import functools
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -10,6 +11,7 @@ from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import cut_text, escape_text
 from placementclient.basis.wording import insert_program
 from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
+from placementclient.cli.messages import print_message
 
 #: The exit statuses of all commands.
 COMMON_STATUSES = (
@@ -78,7 +80,5 @@ def _exit_with_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     from placementclient.cli import command_help
 
     usage = summarize_usage(parser.prog, command_help.list_actions(parser))
-    parser.exit(
-        ExitStatus.USAGE,
-        f'{parser.prog}: error: {message}\nusage: {usage} (see {parser.prog} --help)\n',
-    )
+    print_message(f'{parser.prog}: error: {message}\nusage: {usage} (see --help)', sys.stderr)
+    parser.exit(ExitStatus.USAGE)

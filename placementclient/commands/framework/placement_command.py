@@ -23,6 +23,7 @@ from placementclient.basis.errors import (
 )
 from placementclient.basis.printable import escape_text, print_any_text
 from placementclient.basis.wording import format_next_steps, strip_credentials, suggestion
+from placementclient.cli.messages import print_message
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.commands.framework.log_filters import escape_record, name_program
@@ -252,7 +253,7 @@ class PlacementCommand(command.Command):
         """Ask before a change; raise an error without a terminal, or if the answer is not yes."""
         if not self.app.stdin.isatty():
             raise UsageError(f'{question} This is not a terminal: use --yes to confirm')
-        print(f'{escape_text(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
+        print_message(f'{escape_text(question)} [y/N]', self.app.stderr, end=' ')
         if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise PlacementError('Nothing was done')
 

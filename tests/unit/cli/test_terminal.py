@@ -91,10 +91,3 @@ def test_a_message_on_a_terminal_is_broken_between_words_only(placement, service
     lines = placement('resource provider list').stderr.splitlines()
     told = [line for line in lines if len(line) <= 40]
     assert sentence in ' '.join(told)
-
-
-def test_a_message_with_a_command_stays_one_line_to_be_copied(placement, monkeypatch):
-    monkeypatch.setenv('COLUMNS', '40')
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    printed = placement(f'resource provider trait add {RP} CUSTOM_A --dry-run').stderr
-    assert printed == '--dry-run needs a selector: --match NAME for one\n'
