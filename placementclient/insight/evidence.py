@@ -82,6 +82,7 @@ class Verdict:
     :param held: the amounts on other hosts that its own host lacks, by the UUID of the provider
     :param reason: why the others are not freed
     :param is_under_way: whether a migration in progress needs the allocations
+    :param proof: why the consumer needs nothing on those that are freed
     """
 
     freed: tuple[str, ...] = ()
@@ -89,6 +90,7 @@ class Verdict:
     held: Mapping[str, Resources] = field(default_factory=dict)
     reason: str = ''
     is_under_way: bool = False
+    proof: str = ''
 
 
 def explain_verdict(
@@ -168,17 +170,19 @@ class Evidence:
         if uuid in self._records.ignored:
             return Verdict(reason=_IGNORED)
         if uuid in self._records.gone:
-            return Verdict(everything)
+            return Verdict(everything, proof='--gone names it')
         if server is None:
             return Verdict(everything) if self._is_presumed else Verdict(reason=UNKNOWN)
         if server.is_deleted:
-            return Verdict(reason=_NODE) if uuid in self._on_nodes else Verdict(everything)
+            if uuid in self._on_nodes:
+                return Verdict(reason=_NODE)
+            return Verdict(everything, proof='its server is deleted')
         if reason := self.find_movement(server):
             return Verdict(reason=reason, is_under_way=True)
         if reason := self._explain_unsettled(server, find_change_time(server.uuid)):
             return Verdict(reason=reason)
         if server.is_offloaded:
-            return Verdict(everything)
+            return Verdict(everything, proof='its server is shelved, and on no host')
         return self._judge_other_hosts(consumer, holding, server, find_change_time(uuid))
 
     def _judge_other_hosts(
@@ -220,7 +224,8 @@ class Evidence:
             else:
                 unproved.append(provider_uuid)
         reason = _STAYED if unproved else _LACKING if held else ''
-        return Verdict(tuple(freed), tuple(unproved), held, reason)
+        proof = f'its server is on {server.host or server.node} now' if freed else ''
+        return Verdict(tuple(freed), tuple(unproved), held, reason, proof=proof)
 
     def find_movement(self, server: Server) -> str:
         """Return the reason why a server may be moving now; empty if it is not."""

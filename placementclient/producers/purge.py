@@ -2,7 +2,7 @@
 """Delete a provider, all below it, and the allocations there."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import resource_provider
@@ -100,15 +100,20 @@ def _list_classes(consumer: Consumer) -> set[str]:
 class PurgeRefused(errors.PlacementError):
     """A consumer would lose allocations that it needs; nothing was written.
 
-    :ivar advice: the next step
+    :ivar extent: a clause with the number of these consumers
+    :ivar advice: the next steps, those of most consumers first
+    :param user_count: the number of consumers with allocations that would be freed
     """
 
-    def __init__(self, objections: Iterable[Objection]) -> None:
+    def __init__(self, objections: Sequence[Objection], user_count: int) -> None:
         # Objections that --force does not overrule come first, as only some are printed.
         reasons = Counter(sorted(objections, key=lambda objection: not objection.is_final))
         refused = [f'{counted(n, "consumer")}: {o.reason}' for o, n in reasons.items()]
         super().__init__(f'Refused: {join_first(refused)}')
-        self.advice = _WAIT if any(o.is_final for o in reasons) else _ADVICE
+        advice = Counter(_WAIT if objection.is_final else _ADVICE for objection in objections)
+        self.advice = [step for step, _ in advice.most_common()]
+        needing = f'{len(objections)} of {counted(user_count, "consumer")}'
+        self.extent = f'{needing} may still need what would be freed'
 
 
 class PurgeProducer(StateProducer):
@@ -116,8 +121,6 @@ class PurgeProducer(StateProducer):
 
     :param proof_on: returns the proof of which allocations may be freed, given a topology
     :param force: overrule the objections that are not final
-    :param is_dry_run: make the plan even if the purge is refused
-    :ivar refusal: the error that the purge would end with
     """
 
     command = 'resource provider purge'
@@ -130,12 +133,10 @@ class PurgeProducer(StateProducer):
         proof_on: Callable[[Topology], FreeingProof],
         *,
         force: bool = False,
-        is_dry_run: bool = False,
     ) -> None:
         super().__init__(client)
         self._provider_uuid = resource_provider.find(client, provider)
-        self._proof_on, self._force, self._is_dry_run = proof_on, force, is_dry_run
-        self.refusal: PurgeRefused | None = None
+        self._proof_on, self._force = proof_on, force
 
     def read(self) -> Snapshot:
         """Read the tree of the provider."""
@@ -152,14 +153,19 @@ class PurgeProducer(StateProducer):
             self._proof_on(_read_topology(self.client)).judge_consumers(users) if users else {}
         )
         after, objections = purge_provider(live, self._provider_uuid, verdicts)
-        self._judge_objections(objections, after)
+        refused = self._note_objections(objections, after)
+        if refused:
+            for user in users:
+                if user.uuid not in objections:
+                    self._note(user.uuid, 'not needed', verdicts[user.uuid].proof)
+            raise PurgeRefused(refused, len(users))
         return after
 
-    def _judge_objections(self, objections: Mapping[str, Objection], after: Snapshot) -> None:
-        """Note all objections, and raise the refusal if some are not overruled."""
+    def _note_objections(
+        self, objections: Mapping[str, Objection], after: Snapshot
+    ) -> list[Objection]:
+        """Note all objections, and return those that are not overruled."""
         refused = [o for o in objections.values() if o.is_final or not self._force]
-        self.refusal = PurgeRefused(refused) if refused else None
-        noted = {note.subject for note in self.notes}
         for uuid, objection in objections.items():
             state, message = 'refused', objection.reason
             if objection not in refused:
@@ -168,10 +174,14 @@ class PurgeProducer(StateProducer):
                     message += _LEFT.format(', '.join(sorted(_list_classes(rest))), uuid)
             elif not objection.is_final:
                 message += ' (--force purges it anyway)'
-            note = Finding(state, f'consumer {uuid}', reason=message, severity=Severity.WARNING)
-            self.notes += [] if note.subject in noted else [note]
-        if self.refusal and not self._is_dry_run:
-            raise self.refusal
+            self._note(uuid, state, message)
+        return refused
+
+    def _note(self, consumer_uuid: str, state: str, reason: str) -> None:
+        """Note a consumer, unless it is noted already."""
+        subject = f'consumer {consumer_uuid}'
+        if subject not in {note.subject for note in self.notes}:
+            self.notes.append(Finding(state, subject, reason=reason, severity=Severity.WARNING))
 
 
 def _read_topology(client: Client) -> Topology:

@@ -221,6 +221,35 @@ def test_a_dry_run_of_purge_shows_the_changes_and_writes_nothing(client, placeme
     assert content(clouds.captured(client)) == before
 
 
+@pytest.mark.parametrize(('mode', 'undone'), [('--dry-run', 'would be'), ('--yes', 'was')])
+def test_a_refused_purge_lists_no_change_and_says_who_is_needed(
+    client, placement, tmp_path, mode, undone
+):
+    build(client, EVACUATED, SERVER, MIGRATION, UNTYPED)
+    options = lists(tmp_path, uuids=[EVACUATED.uuid])
+    migrations = json.loads((tmp_path / 'migrations.json').read_text())
+    moving = {'uuid': MIGRATION.uuid, 'instance_uuid': SERVER.uuid, 'status': 'running'}
+    migrations['migrations'].append(migrations['migrations'][0] | moving)
+    (tmp_path / 'migrations.json').write_text(json.dumps(migrations))
+    third = holder('third', {'compute0': {'VCPU': 1}})
+    allocation.set(client, third)
+    result = placement(f'{PURGE} {options} {mode} -f json')
+    states = {row['object']: row['state'] for row in json.loads(result.stdout)}
+    assert states == {
+        f'consumer {EVACUATED.uuid}': 'not needed',
+        **{f'consumer {c.uuid}': 'refused' for c in (SERVER, MIGRATION, UNTYPED, third)},
+    }
+    reasons = {row['object']: row['reason'] for row in json.loads(result.stdout)}
+    assert reasons[f'consumer {EVACUATED.uuid}'] == 'its server is on compute1 now'
+    *summary, most, other, last = result.stderr.splitlines()
+    assert (result.status, len(summary)) == (1, mode == '--yes')
+    assert (most.startswith('Evacuate'), other.startswith('Wait')) == (True, True)
+    assert last == (
+        f'Refused: nothing {undone} deleted; 4 of 5 consumers may still need what would be freed '
+        '(exit 1)'
+    )
+
+
 @pytest.mark.parametrize(
     ('failure', 'status'), [(KeyboardInterrupt(), 130), (errors.Unauthorized(401, 'No'), 6)]
 )

@@ -61,19 +61,18 @@ class PurgeProvider(ChangeCommand):
             self.args.provider,
             self._prepare_proof(),
             force=self.args.force,
-            is_dry_run=self.args.dry_run,
         )
         try:
-            shown = self.plan_and_apply(purging)
-        except PurgeRefused:
-            shown = changes.make_results_table((), purging.notes)
-        if purging.refusal is not None:
+            return self.plan_and_apply(purging)
+        except PurgeRefused as refusal:
             # The rows of a dry run have each refusal.
-            summary = () if self.args.dry_run else (str(purging.refusal),)
-            for line in (*summary, purging.refusal.advice):
+            summary = () if self.args.dry_run else (str(refusal),)
+            for line in (*summary, *refusal.advice):
                 self.log.error(line)
-            self.exit_status = purging.refusal.exit_status
-        return shown
+            undone = 'would be' if self.args.dry_run else 'was'
+            self.ending = f'Refused: nothing {undone} deleted; {refusal.extent}'
+            self.exit_status = refusal.exit_status
+            return changes.make_results_table((), purging.notes)
 
     def _prepare_proof(self) -> Callable[[Topology], FreeingProof]:
         """Return a function that collects the evidence by which allocations may be freed.
