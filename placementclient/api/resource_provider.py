@@ -12,7 +12,12 @@ from placementclient.basis.errors import NoSuchProvider
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.model.freshness import Read
-from placementclient.model.providers import Provider, is_uuid, normalize_uuid
+from placementclient.model.providers import (
+    Provider,
+    is_hyphenated_uuid,
+    is_uuid,
+    normalize_uuid,
+)
 from placementclient.model.requests import Filter
 
 #: The most providers that are read one by one; for more, all are listed.
@@ -61,9 +66,15 @@ def show_by_name(client: Client, name: str) -> Provider:
 
 
 def find(client: Client, name_or_uuid: str) -> str:
-    """Return the UUID of a provider; a UUID is only turned into small letters."""
-    if is_uuid(name_or_uuid):
+    """Return the UUID of a provider; a UUID is only written as the service writes it.
+
+    A UUID without hyphens costs a request: it may be a name, which is preferred.
+    """
+    if is_hyphenated_uuid(name_or_uuid):
         return normalize_uuid(name_or_uuid)
+    if is_uuid(name_or_uuid):
+        named = find_by_name(client, name_or_uuid)
+        return named.uuid if named else normalize_uuid(name_or_uuid)
     return show_by_name(client, name_or_uuid).uuid
 
 

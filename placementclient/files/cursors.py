@@ -28,7 +28,7 @@ from placementclient.files.json_reader import (
     NotJSON,
     Place,
 )
-from placementclient.model.providers import is_uuid
+from placementclient.model.providers import is_uuid, normalize_uuid
 
 #: Up to how many characters a document is read as YAML that begins as JSON and is none: YAML takes
 #: a hundred times as long.
@@ -314,7 +314,7 @@ class Cursor:
         return self.sequence(Cursor.symbol)
 
     def uuid(self) -> str:
-        return self._require(is_uuid(self.text()), 'a UUID').lower()
+        return normalize_uuid(self._require(is_uuid(self.text()), 'a UUID'))
 
     def boolean(self) -> bool:
         if not isinstance(self.value, bool):

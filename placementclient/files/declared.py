@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from placementclient.files.cursors import Cursor
 from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED, InventoryFields
-from placementclient.model.providers import normalize_uuid
+from placementclient.model.providers import lower_uuid
 from placementclient.model.specifications import (
     PLACEHOLDER,
     SOURCE,
@@ -112,7 +112,7 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
     def read_addition(item: Cursor) -> Addition:
         fields = item.fields(
             {
-                'resource_provider': lambda at: normalize_uuid(read_template(at, ('root',))),
+                'resource_provider': lambda at: lower_uuid(read_template(at, ('root',))),
                 'parent': lambda at: read_template(at, ('root',)),
                 **_CONTENT,
                 'consumers': _read_allocations,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from placementclient.basis import errors, strict_json
 from placementclient.basis.wording import counted, split_lines
 from placementclient.hosts import markup
-from placementclient.model.providers import is_uuid
+from placementclient.model.providers import is_uuid, normalize_uuid
 
 COLUMNS = (
     'hypervisor_hostname',
@@ -96,7 +96,7 @@ def _parse_record(record: Mapping[str, str], path: str, line: int | None) -> Dev
     if lacking:
         raise errors.BadFile(path, f'{lacking[0]} is missing', line)
     address, parent = record['address'].lower(), record.get('parent_addr', '').lower()
-    instance = record.get('instance_uuid', '').lower()
+    instance = normalize_uuid(record.get('instance_uuid', ''))
     for value, name, is_valid in (
         (address, 'address of a PCI device', _ADDRESS.fullmatch(address)),
         (parent, 'address of a PCI device', not parent or _ADDRESS.fullmatch(parent)),

@@ -14,7 +14,7 @@ import msgspec
 
 from placementclient.basis import errors, strict_json
 from placementclient.hosts import markup
-from placementclient.model.providers import is_uuid
+from placementclient.model.providers import is_uuid, normalize_uuid
 from placementclient.nova.cpus import parse_number_bits
 
 #: Before libvirt 7.3 only the name has the UUID; from 7.7 on the parent's address follows it.
@@ -211,7 +211,7 @@ def _parse_root(content: bytes, path: str, tag: str) -> Element:
 
 
 def _parse_uuid(text: str | None, path: str) -> str:
-    uuid = (text or '').strip().lower()
+    uuid = normalize_uuid((text or '').strip())
     if not is_uuid(uuid):
         raise errors.BadFile(path, 'has no UUID where there has to be one')
     return uuid

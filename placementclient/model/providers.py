@@ -18,19 +18,36 @@ LONGEST_NAME = 200
 #: Keystone's, which need not be UUIDs.
 _OPAQUE = ('project_id', 'user_id')
 _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
+_BARE_UUID = re.compile(
+    '([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})', re.IGNORECASE
+)
 
 
 def is_uuid(text: str) -> bool:
-    """Return whether a text is a UUID in Placement's form, with hyphens."""
+    """Return whether a text is a UUID, with or without hyphens."""
+    return is_hyphenated_uuid(text) or _BARE_UUID.fullmatch(text) is not None
+
+
+def is_hyphenated_uuid(text: str) -> bool:
+    """Return whether a text is a UUID in Placement's form, with hyphens.
+
+    Without them it may be the name of a provider, or the ID of a project.
+    """
     return _UUID.fullmatch(text) is not None
 
 
 def normalize_uuid(text: str) -> str:
-    """Return a UUID in small letters, as the service writes it; any other text unchanged.
+    """Return a UUID in small letters with hyphens, as the service writes it; other text unchanged.
 
     PostgreSQL and SQLite distinguish capitals from small letters: ``…AF`` would be another one.
     """
-    return text.lower() if is_uuid(text) else text
+    bare = _BARE_UUID.fullmatch(text)
+    return lower_uuid('-'.join(bare.groups()) if bare else text)
+
+
+def lower_uuid(text: str) -> str:
+    """Return a UUID with hyphens in small letters; any other text unchanged."""
+    return text.lower() if is_hyphenated_uuid(text) else text
 
 
 def normalize_uuids_in(document: Any) -> Any:
@@ -39,13 +56,13 @@ def normalize_uuids_in(document: Any) -> Any:
     :raises errors.BadArgument: if two keys are the same then
     """
     if isinstance(document, str):
-        return normalize_uuid(document)
+        return lower_uuid(document)
     if isinstance(document, list):
         return [normalize_uuids_in(element) for element in document]
     if not isinstance(document, dict):
         return document
     normal = {
-        normalize_uuid(str(key)): value if key in _OPAQUE else normalize_uuids_in(value)
+        lower_uuid(str(key)): value if key in _OPAQUE else normalize_uuids_in(value)
         for key, value in document.items()
     }
     if len(normal) < len(document):

@@ -16,6 +16,7 @@ from placementclient.model.plans import Plan, find_changed_consumers
 from placementclient.model.providers import (
     LONGEST_NAME,
     Provider,
+    is_hyphenated_uuid,
     is_uuid,
     normalize_uuid,
     restore_name,
@@ -258,9 +259,11 @@ def _find_temporary_inventories(plan: Plan) -> Iterator[str]:
 
 def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:
     """Return the provider with a name or UUID; ``None`` if there is none."""
-    if is_uuid(name_or_uuid):
-        return _find_by_uuid(client, normalize_uuid(name_or_uuid))
-    return resource_provider.find_by_name(client, name_or_uuid)
+    if not is_hyphenated_uuid(name_or_uuid):
+        named = resource_provider.find_by_name(client, name_or_uuid)
+        if named or not is_uuid(name_or_uuid):
+            return named
+    return _find_by_uuid(client, normalize_uuid(name_or_uuid))
 
 
 def _find_by_uuid(client: Client, uuid: str) -> Provider | None:

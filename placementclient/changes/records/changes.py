@@ -15,7 +15,7 @@ from placementclient.model.plans import (
     PlannedRow,
     find_changed_providers,
 )
-from placementclient.model.providers import is_uuid
+from placementclient.model.providers import is_hyphenated_uuid
 from placementclient.model.snapshots import Snapshot
 
 
@@ -60,7 +60,7 @@ def find_plan_faults(plan: Plan) -> Iterator[str]:
         for after in change.after.providers.values():
             before = change.before.providers.get(after.uuid)
             for aggregate in sorted(after.aggregates - (before.aggregates if before else set())):
-                if not is_uuid(aggregate):
+                if not is_hyphenated_uuid(aggregate):
                     yield f'aggregate {aggregate!r} of {after.name} is not a UUID'
         for uuid, holder in change.after.consumers.items():
             for provider_uuid, resources in holder.allocations.items():

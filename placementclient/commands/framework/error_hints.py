@@ -63,4 +63,7 @@ def suggest_whole_uuid(consumer: str) -> str:
     """Return what follows a sentence about a consumer that is named by something else."""
     if is_uuid(consumer):
         return ''
-    return f'. {consumer} is not a whole UUID, and consumers have no names'
+    return (
+        f'. {consumer} is not a whole UUID, and consumers have no names: '
+        'placement resource usage list --by consumer prints their UUIDs'
+    )

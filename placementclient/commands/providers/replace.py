@@ -14,17 +14,17 @@ from placementclient.commands.framework import base, change_command, service_lis
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NEUTRON
-from placementclient.model.providers import is_uuid
+from placementclient.model.providers import is_uuid, normalize_uuid
 
 if TYPE_CHECKING:
     from placementclient.producers.replace import ReplaceProducer
 
 
 def _parse_uuid(text: str) -> str:
-    """Return a UUID in small letters."""
+    """Return a UUID as the service writes it."""
     if not is_uuid(text):
         raise argparse.ArgumentTypeError(f'{text!r} is not a UUID')
-    return text.lower()
+    return normalize_uuid(text)
 
 
 class ReplaceProvider(ChangeCommand):

@@ -154,7 +154,7 @@ class SetResourceProvider(base.ShowOne):
         before = (
             None if is_uuid(target) else api.resource_provider.show_by_name(self.client, target)
         )
-        uuid = before.uuid if before else normalize_uuid(target)
+        uuid = before.uuid if before else api.resource_provider.find(self.client, target)
         name = self.args.name
         if not name:
             before = api.resource_provider.show(self.client, uuid).value

@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 from placementclient.basis import errors
 from placementclient.basis.wording import join_first
 from placementclient.model.plans import Change, Plan, ProviderChange
-from placementclient.model.providers import is_uuid
+from placementclient.model.providers import is_hyphenated_uuid
 from placementclient.model.specifications import Spec, TreeSelection
 from placementclient.planner.invariants import allocations, contents, moves
 from placementclient.planner.invariants.checked_change import CheckedChange
@@ -84,7 +84,7 @@ def _check_identities(checked: CheckedChange) -> Iterator[str]:
     if len(checked.by_name) < len(change.providers):
         yield 'a name appears twice'
     for root_uuid, name in change.roots.items():
-        if not is_uuid(root_uuid):
+        if not is_hyphenated_uuid(root_uuid):
             yield f'{root_uuid} is not a UUID'
             return
         root = checked.by_uuid.get(root_uuid)

@@ -28,3 +28,13 @@ def test_find_takes_only_the_exact_name(call, name, others):
     with pytest.raises(errors.NoSuchProvider) as refusal:
         call(lambda client: resource_provider.find(client, name), exchange)
     assert str(refusal.value) == f'No resource provider has the name {name!r}'
+
+
+@pytest.mark.parametrize(
+    ('others', 'found'),
+    [([], RP), ([provider(RP2, RP.replace('-', ''))], RP2)],
+)
+def test_a_uuid_without_hyphens_is_one_unless_a_provider_has_it_as_its_name(call, others, found):
+    typed = RP.replace('-', '')
+    exchange = get(f'/resource_providers?name={typed}', listed(*others))
+    assert call(lambda client: resource_provider.find(client, typed), exchange) == found

@@ -41,7 +41,10 @@ def test_a_part_of_a_uuid_is_answered_with_the_uuids_that_begin_so(
 def test_a_part_of_a_consumer_is_no_consumer(placement, service):
     service.answer(get(f'/allocations/{CONSUMER[:8]}', {'allocations': {}}))
     result = placement(f'resource provider allocation show {CONSUMER[:8]}')
-    assert f'{CONSUMER[:8]} is not a whole UUID' in result.stderr
+    assert (
+        f'{CONSUMER[:8]} is not a whole UUID, and consumers have no names: placement resource '
+        'usage list --by consumer prints their UUIDs'
+    ) in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from tests.unit.dialogue import RP
 
 
-@pytest.mark.parametrize('text', [RP, RP.replace('1', 'A'), RP.replace('1', 'f')])
+@pytest.mark.parametrize(
+    'text', [RP, RP.replace('1', 'A'), RP.replace('1', 'f'), RP.replace('-', '')]
+)
 def test_uuids_are_recognized_in_every_form(text):
     assert is_uuid(text)
 
@@ -22,7 +24,7 @@ def test_uuids_are_recognized_in_every_form(text):
         'compute1',
         RP[:-1],
         RP + '1',
-        RP.replace('-', ''),
+        RP.replace('-', '', 1),
         RP + '\n',
         f'{{{RP}}}',
         '\uff11' + RP[1:],
@@ -64,13 +66,17 @@ def test_an_inventory_is_its_fields():
 def test_uuids_are_read_in_small_letters():
     capitals = 'AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA'
     assert normalize_uuid(capitals) == capitals.lower()
+    assert normalize_uuid(capitals.replace('-', '')) == capitals.lower()
     assert normalize_uuid('CUSTOM_A') == 'CUSTOM_A'
-    groups = {'mappings': {'': [capitals]}, 'project_id': capitals}
+    # Without hyphens it may be a name.
+    name = capitals.replace('-', '')
+    groups = {'mappings': {'': [capitals]}, 'project_id': capitals, 'name': name}
     body = {capitals: [{capitals: {'VCPU': 1}}], **groups}
     small = {
         capitals.lower(): [{capitals.lower(): {'VCPU': 1}}],
         'mappings': {'': [capitals.lower()]},
         'project_id': capitals,
+        'name': name,
     }
     assert normalize_uuids_in(body) == small
     with pytest.raises(errors.BadArgument, match='appears twice'):

@@ -36,6 +36,7 @@ def producer_of(client, monkeypatch):
         # Before the first step.
         (Replacement('host', NEW), {OLD: 'host'}, 'host'),
         (Replacement(OLD.upper(), NEW), {OLD: 'host'}, 'host'),
+        (Replacement(OLD.replace('-', ''), NEW), {OLD: 'host'}, 'host'),
         # Its name is free.
         (Replacement('host', NEW), {OTHER: 'x', OLD: TEMPORARY_NAME}, 'host'),
         (Replacement(OLD, NEW), {OLD: TEMPORARY_NAME}, 'host'),

@@ -118,6 +118,9 @@ SETTING = {
     'UUIDs in capitals are those in small letters': Case(
         f'resource provider allocation delete {CONSUMER.upper()}', [delete(PATH)]
     ),
+    'UUIDs without hyphens are those with them': Case(
+        f'resource provider allocation delete {CONSUMER.replace("-", "")}', [delete(PATH)]
+    ),
     'after a lost answer a deletion is looked at': Case(
         f'resource provider allocation delete {CONSUMER}',
         [delete(PATH, Reply(502)), get(PATH, {'allocations': {}})],
