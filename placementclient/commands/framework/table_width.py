@@ -47,6 +47,8 @@ _NEEDED = (
 )
 #: The column whose texts are never cut, as they are typed.
 _COMMAND = 'command'
+#: The types of cells whose text may be wrapped.
+_TEXTS = (str, dict, list)
 #: A width that no table has: cliff wraps nothing.
 UNLIMITED = 1 << 20
 #: The width of a word from which on it may be cut, and the lines of a cell from which on it is.
@@ -149,7 +151,7 @@ class FittedFormatter:
         """Print all fields of an object, with long texts on several lines."""
         width = self._width - _sum_widths([max(map(len, names), default=0), 0])
         lines = [
-            '\n'.join(_wrap_words(cell, width)) if isinstance(cell, str) else cell
+            '\n'.join(_wrap_words(str(cell), width)) if isinstance(cell, _TEXTS) else cell
             for cell in fields
         ]
         parsed_args.max_width = UNLIMITED
@@ -180,7 +182,7 @@ class FittedFormatter:
 
     def _wrap_cell(self, column: _Column, cell: object, width: int) -> object:
         """Return the text of a cell with line ends between its words, cut after a few lines."""
-        if not isinstance(cell, str | dict | list) or len(str(cell)) <= width:
+        if not isinstance(cell, _TEXTS) or len(str(cell)) <= width:
             return cell
         lines = list(_wrap_words(str(cell), width))
         if column.name == _COMMAND:

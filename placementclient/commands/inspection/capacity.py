@@ -121,7 +121,9 @@ class ShowCapacity(base.Lister):
         lines = totals.GROUPED[by](after)
         if (limit := self.args.fail_above) is not None:
             exceeding = [line for line in lines if line.is_used_above(limit)]
-            self.ending = tables.describe_exceeding(exceeding, limit)
+            # cron mails all that it reads.
+            if exceeding or self.app.stderr.isatty():
+                self.ending = tables.describe_exceeding(exceeding, limit)
             if exceeding:
                 self.exit_status = errors.ExitStatus.DIFFERS
         if self.args.diff:

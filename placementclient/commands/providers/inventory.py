@@ -156,7 +156,7 @@ class DeleteInventory(base.CreateOrDeleteCommand):
                 lambda: attempts.is_gone_or_empty(lambda: api.inventory.show(*provider, name)),
             )
         except InventoryInUse as refusal:
-            show = f'placement resource provider show {shlex.quote(self.args.provider)}'
+            show = f'placement resource provider tree show {shlex.quote(self.args.provider)}'
             refusal.next_steps = (f'See who uses it: {show} --allocations',)
             raise
 

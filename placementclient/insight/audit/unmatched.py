@@ -18,7 +18,7 @@ _CLASSES, _TRAITS = {'VCPU', 'PCPU', 'MEMORY_MB'}, {COMPUTE_NODE, OWNER_NOVA}
 _CELL_DOWN = 'a cell of Nova does not answer, and its hosts are in no list'
 _USED = (
     'it is a removed host, or one of another Nova that shares this Placement: see whose the '
-    'consumers are: placement resource provider show --allocations {}'
+    'consumers are: placement resource provider tree show {} --allocations'
 )
 _SAME = '{} may be the same host under another name: compare the UUIDs'
 _LOG = 'nova-compute makes its provider at its start, and tries again each minute: see its log'

@@ -415,7 +415,7 @@ def test_inventory_in_use_is_answered_with_the_command_that_shows_its_consumers(
     refusal = fault(409, 'Inventory in use.', 'placement.inventory.inuse')
     service.answer(Exchange(f'DELETE /resource_providers/{RP}/inventories', refusal))
     refused = placement(f'resource provider inventory delete {RP}')
-    show = f'Next: See who uses it: placement resource provider show {RP} --allocations\n'
+    show = f'Next: See who uses it: placement resource provider tree show {RP} --allocations\n'
     assert refused.stderr.endswith(show)
 
 

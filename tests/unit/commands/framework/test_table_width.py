@@ -150,10 +150,11 @@ def test_chosen_columns_are_wrapped_and_not_hidden():
     assert sentence == 'Some texts are cut (--wide shows them)'
 
 
-def test_the_fields_of_one_object_are_wrapped_and_not_cut():
+@pytest.mark.parametrize('value', ['word ' * 30, ['word'] * 30, {'x': 'word ' * 30}])
+def test_the_fields_of_one_object_are_wrapped_and_not_cut(value):
     printed = io.StringIO()
     fields = FittedFormatter(TableFormatter(), 40, print)
-    fields.emit_one(('uuid', 'text'), (UUID, 'word ' * 30), printed, OPTIONS)
+    fields.emit_one(('uuid', 'text'), (UUID, value), printed, OPTIONS)
     assert printed.getvalue().count('word') == 30
     assert max(map(len, printed.getvalue().splitlines()[3:])) <= 48
 

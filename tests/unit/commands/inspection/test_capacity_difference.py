@@ -99,7 +99,7 @@ def test_diff_says_that_nothing_changes(placement, tmp_path):
 @pytest.mark.parametrize(
     ('limit', 'status', 'message'),
     [
-        (40, 0, 'Nowhere is more than 40 percent used'),
+        (40, 0, ''),
         (39.9, 3, 'More than 39.9 percent is used: host1 DISK_GB, host2 DISK_GB, nfs DISK_GB, '
                   '(all) DISK_GB (exit 3)'),
         ('20%', 3, 'More than 20 percent is used: host1 VCPU, host1 DISK_GB, host2 VCPU, host2 '
@@ -112,6 +112,15 @@ def test_fail_above_ends_with_status_3_where_more_is_used(
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f'--fail-above {limit}')
     assert (result.status, result.stdout, result.stderr.strip()) == (status, TREES, message)
+
+
+def test_fail_above_says_on_a_terminal_that_nothing_is_used_above_it(
+    placement, tmp_path, monkeypatch
+):
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(SHOW.format(file=file) + '--fail-above 40')
+    assert result.stderr.splitlines()[-1].endswith('Nowhere is more than 40 percent used')
 
 
 def test_fail_above_counts_use_without_capacity(placement, tmp_path):
