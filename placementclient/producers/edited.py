@@ -11,6 +11,39 @@ from placementclient.basis.wording import listed, suggestion
 from placementclient.model.inventories import BOUNDS, Inventory
 from placementclient.model.snapshots import ProviderState
 
+#: An allocation ratio above it is likelier an amount or a slip than meant.
+_HIGHEST_USUAL_RATIO = 1000
+
+
+def find_wrong_fields(
+    requested: Mapping[str, Mapping[str, int | float]], amend: bool
+) -> Iterator[str]:
+    """Yield a sentence on each value that the service does not take, and each lacking total.
+
+    :param requested: the fields to set, by class
+    :param amend: keep the total where none is requested
+    """
+    for name, fields in requested.items():
+        for key, value in fields.items():
+            least, most = BOUNDS[key]
+            if not least <= value <= most:
+                yield f'{name}:{key}={value} is not between {least} and {most}'
+        if not amend and 'total' not in fields:
+            yield (
+                f'{name} needs a total: {name}:total=AMOUNT, or --amend to keep the one that '
+                'each resource provider has'
+            )
+
+
+def describe_high_ratios(requested: Mapping[str, Mapping[str, int | float]]) -> Iterator[str]:
+    """Yield a warning of each allocation ratio that is so high that it is hardly meant.
+
+    :param requested: the fields to set, by class
+    """
+    for name, fields in requested.items():
+        if (ratio := fields.get('allocation_ratio', 1.0)) > _HIGHEST_USUAL_RATIO:
+            yield f'{name}:allocation_ratio={ratio:g} is above {_HIGHEST_USUAL_RATIO}'
+
 
 @dataclass(frozen=True)
 class InventoryEdit:
@@ -30,18 +63,8 @@ class InventoryEdit:
     facet = 'inventories'
 
     def __post_init__(self) -> None:
-        for name, fields in self.requested.items():
-            for key, value in fields.items():
-                least, most = BOUNDS[key]
-                if not least <= value <= most:
-                    raise errors.BadArgument(
-                        f'{name}:{key}={value} is not between {least} and {most}'
-                    )
-            if not self.amend and 'total' not in fields:
-                raise errors.BadArgument(
-                    f'{name} needs a total: {name}:total=AMOUNT, or --amend to keep the one that '
-                    'each resource provider has'
-                )
+        for fault in find_wrong_fields(self.requested, self.amend):
+            raise errors.BadArgument(fault)
 
     def edit_state(self, state: ProviderState) -> ProviderState:
         """Return a provider with the edit.
@@ -84,7 +107,8 @@ class InventoryEdit:
             )
 
     def list_remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
-        """Yield a sentence on the providers that the edit passes over."""
+        """Yield sentences on ratios that look wrong, and on providers that are passed over."""
+        yield from describe_high_ratios(self.requested)
         for name, fields in self.requested.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:

@@ -108,6 +108,14 @@ def test_a_dry_run_prints_what_differs(client, placement):
     assert content(clouds.captured(client)) == before
 
 
+def test_a_ratio_that_is_hardly_meant_is_told_in_a_dry_run_and_before_the_write(client, placement):
+    build(client)
+    command = f'{SET} --match compute? --amend --resource VCPU:allocation_ratio=1001'
+    for mode in ('--dry-run', '--yes'):
+        result = placement(f'{command} {mode}')
+        assert result.stderr.startswith('VCPU:allocation_ratio=1001 is above 1000\n'), mode
+
+
 def test_each_selector_selects_its_providers(client, placement):
     build(client)
     resource_class.create(client, 'CUSTOM_X')

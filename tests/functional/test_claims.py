@@ -231,6 +231,15 @@ def test_resize_changes_amounts_and_keeps_everything_else(client, placement, kin
         ('--resource MEMORY_MB=300', 'does not grant 300 MEMORY_MB at once'),
         ('--resource DISK_GB=500', 'storage has no room: 490 DISK_GB needed, 489 free'),
         ('--resource VGPU=1', 'does not hold VGPU, and resize adds no class: use '),
+        (
+            '--resource VCPUS=5',
+            'does not hold VCPUS. Did you mean "VCPU"? Resize adds no class: use ',
+        ),
+        (
+            '--resource MEMORY_MB=0.25GB',
+            'Requested resource MEMORY_MB expected positive integer amount. Got: 0.25GB. '
+            'MEMORY_MB=0.25GB: give a whole number of MiB, without a unit: MEMORY_MB=256',
+        ),
         ('--resource VCPU=0', f'use {{}} allocation unset {SERVER} --resource-class VCPU'),
         ('--resource DISK_GB=1 --provider compute0', 'does not hold DISK_GB on compute0'),
         ('--resource VCPU=3 --generation 9', 'The generation is 1, not 9'),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
 from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE
 from placementclient.commands.framework import base, change_command, filter_options, option
 from placementclient.commands.framework.change_command import ChangeCommand
@@ -254,9 +255,15 @@ class ResizeAllocation(ChangeCommand):
         ]
         if not holding:
             where = f' on {self.args.provider}' if provider else ''
+            lacking = f'Consumer {consumer.uuid} does not hold {name}{where}'
+            held = {name for part in consumer.allocations.values() for name in part}
+            exists = name in api.resource_class.list(self.client)
+            near = '' if exists else suggestion(name, held)
+            remedy = f'use {self.program} resource provider allocation set'
             raise errors.PlacementError(
-                f'Consumer {consumer.uuid} does not hold {name}{where}, and resize adds no class: '
-                f'use {self.program} resource provider allocation set'
+                f'{lacking}{near} Resize adds no class: {remedy}'
+                if near
+                else f'{lacking}, and resize adds no class: {remedy}'
             )
         if len(holding) > 1:
             names = api.resource_provider.read_names(self.client, consumer.allocations)

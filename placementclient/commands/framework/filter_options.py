@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _ANY_OF = Microversion(1, 39)
 #: The largest number that a database takes.
 _LARGEST = 2**63 - 1
+#: An amount with a unit, as people write it: ``8GB``, ``1.5 TiB``.
+_WITH_UNIT = re.compile(r'(\d{1,15}(?:\.\d{1,6})?) ?([KMGTP])(?:i?B)?', re.ASCII | re.IGNORECASE)
 
 
 def make_filter_options(
@@ -163,6 +166,7 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
         except ValueError:
             raise errors.BadArgument(
                 f'Requested resource {name} expected positive integer amount. Got: {amount}.'
+                f'{advise_without_unit(name, amount)}'
             ) from None
         if amounts[name] > _LARGEST:
             raise errors.BadArgument(f'{argument}: no service takes more than {_LARGEST}')
@@ -194,4 +198,27 @@ def parse_whole_number(text: str | int, what: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise errors.BadArgument(f'{what}: {text!r} is not a whole number') from None
+        advice = advise_without_unit(what, str(text))
+        raise errors.BadArgument(
+            f'{what}: {text!r} is not a whole number{advice and f".{advice}"}'
+        ) from None
+
+
+def advise_without_unit(what: str, text: str) -> str:
+    """Return a sentence, after a blank, on an amount with a unit, such as ``8GB``; else nothing.
+
+    :param what: the resource class, which may have a field after a colon, or another word
+    """
+    match = _WITH_UNIT.fullmatch(text)
+    if match is None:
+        return ''
+    from placementclient.render.units import LADDER, UNITS
+
+    unit = UNITS.get(what.partition(':')[0])
+    if unit is None:
+        return f' {what}={text}: give a whole number, without a unit'
+    # KiB comes before the units that classes have.
+    power = ('K', *(larger[0] for larger in LADDER)).index(match[2].upper())
+    amount = float(match[1]) * 1024.0 ** (power - LADDER.index(unit) - 1)
+    example = f': {what}={amount:.0f}' if amount.is_integer() else ''
+    return f' {what}={text}: give a whole number of {unit}, without a unit{example}'

@@ -42,6 +42,11 @@ def _parse_percentage(text: str) -> float:
     """Return 90 for ``'90'`` or ``'90%'``."""
     with contextlib.suppress(ValueError):
         value = float(text.removesuffix('%'))
+        if 0 < value < 1 and not text.endswith('%'):
+            percent = f'{value * 100:g}'
+            raise argparse.ArgumentTypeError(
+                f'{text} is a fraction: --fail-above {percent}, or {text}% if you mean that'
+            )
         if 0 <= value < math.inf:
             return value
     raise argparse.ArgumentTypeError(f'{text!r} is not a percentage')
@@ -221,13 +226,16 @@ class ShowCapacity(base.Lister):
 
 def _parse_shape(text: str) -> dict[str, int]:
     """Return the amounts of ``'VCPU=4,MEMORY_MB=8192'`` by resource class."""
+    from placementclient.commands.framework.filter_options import advise_without_unit
+
     shape: dict[str, int] = {}
     for part in text.split(','):
         name, _, amount = part.strip().partition('=')
         if not name or not amount.isdecimal() or not int(amount) or name in shape:
+            advice = advise_without_unit(name, amount)
             raise errors.UsageError(
                 f'--fits must be of form <resource_class>=<value>,..., each class once, each value '
-                f'above 0: {text!r}'
+                f'above 0: {text!r}{advice and f".{advice}"}'
             )
         shape[name] = int(amount)
     return shape

@@ -9,7 +9,7 @@ from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
 from placementclient.client import endpoints
-from placementclient.client.errors import InventoryInUse
+from placementclient.client.errors import BadRequest, InventoryInUse
 from placementclient.commands.framework import (
     base,
     change_command,
@@ -23,6 +23,11 @@ from placementclient.commands.providers.inventory_fields import FIELD_OPTIONS, F
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.model.requests import Filter
+from placementclient.producers.edited import (
+    InventoryEdit,
+    describe_high_ratios,
+    find_wrong_fields,
+)
 from placementclient.render import columns
 
 
@@ -112,6 +117,8 @@ def _write_inventory(
     name, expected = command.args.resource_class, command.args.generation
     values = {field: getattr(command.args, field) for field in FIELDS}
     fields = {field: value for field, value in values.items() if value is not None}
+    for sentence in describe_high_ratios({name: fields}):
+        command.log_hint(sentence)
 
     def write() -> Read[Inventory]:
         generation = expected
@@ -199,12 +206,12 @@ class ReplaceInventories(ChangeCommand):
         self._refuse_wrong_combinations()
         fields = parse_fields(self.args.resource)
         if self.has_change_table():
-            from placementclient.producers.edited import InventoryEdit
-
             edit = InventoryEdit(fields, self.args.amend, self.args.replace)
             return provider_edits.edit_selected_providers(
                 self, 'resource provider inventory set', edit
             )
+        for sentence in describe_high_ratios(fields):
+            self.log_hint(sentence)
         if self.args.aggregate:
             return self._set_aggregate_members(fields)
         return self._set_provider(fields)
@@ -232,6 +239,10 @@ class ReplaceInventories(ChangeCommand):
             if not self.args.amend:
                 refusal.next_steps = ('Add --amend, which keeps the other classes',)
             raise
+        except BadRequest as refusal:
+            # The service's sentence names neither the class nor the way out.
+            faults = find_wrong_fields(fields, self.args.amend)
+            raise refusal.with_sentence('. '.join([refusal.sentence, *faults])) from None
         return columns.INVENTORY_OF_CLASS.rows(rows)
 
     def _set_aggregate_members(self, fields: Mapping[str, Fields]) -> columns.Output:

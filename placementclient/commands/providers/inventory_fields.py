@@ -39,7 +39,10 @@ def parse_amount(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f'invalid int value: {text!r}') from None
+        advice = filter_options.advise_without_unit('amount', text)
+        raise argparse.ArgumentTypeError(
+            f'invalid int value: {text!r}{advice and f".{advice}"}'
+        ) from None
 
 
 _UNITS = 'in units of the class'

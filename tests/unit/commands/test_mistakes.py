@@ -503,3 +503,31 @@ def test_a_part_of_a_consumer_in_an_error_is_said_to_be_one(placement, service, 
     service.answer(get(f'/allocations/{CONSUMER[:8]}', answer))
     refused = placement(f'resource provider allocation {command.format(CONSUMER[:8])}')
     assert f'{CONSUMER[:8]} is not a whole UUID, and consumers have no names' in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ('command', 'sentence'),
+    [
+        (
+            f'set {RP} --resource MEMORY_MB=8GB',
+            "MEMORY_MB:total: '8GB' is not a whole number. MEMORY_MB:total=8GB: give a whole "
+            'number of MiB, without a unit: MEMORY_MB:total=8192',
+        ),
+        (
+            f'set {RP} --resource DISK_GB:reserved=1.5TiB',
+            'give a whole number of GiB, without a unit: DISK_GB:reserved=1536',
+        ),
+        (
+            f'set {RP} --resource DISK_GB=512m',
+            'DISK_GB:total=512m: give a whole number of GiB, without a unit\n',
+        ),
+        (f'set {RP} --resource VGPU=8k', 'VGPU:total=8k: give a whole number, without a unit\n'),
+        (
+            f'class set {RP} MEMORY_MB --total 8GB',
+            "invalid int value: '8GB'. amount=8GB: give a whole number, without a unit\n",
+        ),
+    ],
+)
+def test_an_amount_with_a_unit_is_answered_with_the_number_of_units(placement, command, sentence):
+    result = placement(f'resource provider inventory {command}')
+    assert sentence in result.stderr

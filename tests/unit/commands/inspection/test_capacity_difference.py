@@ -102,6 +102,8 @@ def test_diff_says_that_nothing_changes(placement, tmp_path):
         (40, 0, ''),
         (39.9, 3, 'More than 39.9 percent is used: host1 DISK_GB, host2 DISK_GB, nfs DISK_GB, '
                   '(all) DISK_GB (exit 3)'),
+        ('0.5%', 3, 'More than 0.5 percent is used: host1 VCPU, host1 DISK_GB, host2 VCPU, host2 '
+                    'DISK_GB, nfs DISK_GB and 2 more (exit 3)'),
         ('20%', 3, 'More than 20 percent is used: host1 VCPU, host1 DISK_GB, host2 VCPU, host2 '
                    'DISK_GB, nfs DISK_GB and 2 more (exit 3)'),
     ],
@@ -136,6 +138,8 @@ def test_fail_above_counts_use_without_capacity(placement, tmp_path):
         ('--diff', '--diff needs --assume'),
         ('--fail-above much', "argument --fail-above: 'much' is not a percentage"),
         ('--fail-above nan', "argument --fail-above: 'nan' is not a percentage"),
+        ('--fail-above 0.8', 'argument --fail-above: 0.8 is a fraction: --fail-above 80, or 0.8%'),
+        ('--fits MEMORY_MB=8GB', 'MEMORY_MB=8GB: give a whole number of MiB, without a unit: '),
         ('--fail-above=-1', "argument --fail-above: '-1' is not a percentage"),
     ],
 )

@@ -138,6 +138,27 @@ ALL_CLASSES = {
     'with --generation it is a compare-and-swap': Case(
         f'{WHOLE} --generation 0', [READ, written({}, 0, conflict())], stderr=STALE, status=1
     ),
+    'a refusal is followed by the class, and by what to give': Case(
+        f'{WHOLE} --resource VCPU:reserved=99999999999 --generation 7',
+        [
+            READ,
+            written(
+                {'VCPU': {'reserved': 99999999999}},
+                answer=fault(400, 'JSON does not validate: it is too great'),
+            ),
+        ],
+        stderr='JSON does not validate: it is too great. VCPU:reserved=99999999999 is not between '
+        '0 and 2147483647. VCPU needs a total: VCPU:total=AMOUNT, or --amend to keep the one that '
+        'each resource provider has (HTTP 400) [req-1]\n',
+        status=1,
+    ),
+    'a ratio that is hardly meant is told before it is written': Case(
+        f'{WHOLE} --resource VGPU=4 --resource VGPU:allocation_ratio=99999999999999999999 '
+        '-f value -c total',
+        [READ, written({'VGPU': {'total': 4, 'allocation_ratio': 1e20}})],
+        '4\n',
+        stderr='VGPU:allocation_ratio=1e+20 is above 1000\n',
+    ),
     'a field that was mistyped': refused(
         'VGPU:reservd=4', 'Unknown inventory field reservd. Did you mean "reserved"?'
     ),
