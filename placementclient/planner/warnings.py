@@ -34,9 +34,10 @@ SENTENCES = {
     'no-way-back': 'amounts of {resource_class} on {provider} are against its {fields}: what moves '
     'off cannot come back in a rollback before these amounts change ({counted})',
     'several-trees': 'consumers that hold something on other trees too, which stays: {number}',
-    'migration': 'migrations in progress: {number}',
+    'migration': 'migrations in progress: {number}; finish them first if you can',
     'no-server': 'consumers that are no servers: {number}',
-    'migrations-unknown': '{counted} no type, and may be part of a migration: add --migrations',
+    'migrations-unknown': '{counted} no type, and may be part of a migration: add --migrations '
+    'to reshape plan',
     'no-owner': '{root} has the trait {trait}, {names} will not: the scheduler of Nova 34 and '
     'later skips such providers',
     'foreign-name': "Nova's libvirt driver gives no provider the name {names}; the forms of its "

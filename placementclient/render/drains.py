@@ -191,7 +191,9 @@ def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> 
 
 def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
     """Return the sentence with the number of servers that can move."""
-    servers, stuck = counted(decision.strict.server_count, 'server'), len(decision.unsettled)
+    servers = counted(decision.strict.server_count, 'server')
+    # A consumer on several hosts has a finding for each of them.
+    stuck = len({finding.subject for finding in decision.unsettled})
     if not (decision.strict.server_count or stuck or decision.moves):
         names = listed(name_roots(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
@@ -250,7 +252,8 @@ def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
 
 def list_next_steps(findings: Iterable[Finding]) -> list[str]:
     """Return the commands after which a plan can move more consumers, and the plan again."""
-    commands = [str(finding.facts['command']) for finding in findings if finding.facts['command']]
+    all_commands = [finding.facts['command'] for finding in findings]
+    commands = [str(command) for command in dict.fromkeys(all_commands) if command]
     if not commands:
         return []
     rest = ['Run the commands of the other rows that cannot move'] if commands[_NAMED:] else []

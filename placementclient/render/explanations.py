@@ -113,7 +113,8 @@ def _describe_causes(explanation: Explanation) -> Iterator[str]:
     """Yield the conflicts of a request without candidates, relaxations and the nearest trees."""
     yield ''
     several = ' (one of several sets)' if explanation.has_more_conflicts else ''
-    yield f'Cannot be met together{several}'
+    together = ' together' if any(len(conflict) > 1 for conflict in explanation.conflicts) else ''
+    yield f'Cannot be met{together}{several}'
     for conflict in explanation.conflicts:
         texts = map(str, _order_conflict(conflict, explanation))
         yield f'  {" + ".join(texts)}'

@@ -61,6 +61,10 @@ def describe_free_amounts(amounts: Collection[FreeAmounts]) -> Iterator[str]:
                 format_amount(name, amount)
                 for amount in (row['free'], row['capacity'], row['largest'])
             )
-            parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
+            parts.append(
+                f'{name} {free} of {capacity}, at most {most} on a provider'
+                if row['free']
+                else f'{name} none of {capacity}'
+            )
         where = f' in {describe_zone(name_zone(zone))}' if has_zones else ''
         yield f'Free afterwards{where}: {"; ".join(parts)}'

@@ -79,7 +79,7 @@ def test_plan_warns_of_migrations_under_way(placement, cloud):
     message = placement(f'{planned} --migrations migrations.json').stderr
     assert message == (
         '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 1 warning\n'
-        'compute1: migrations in progress: 2\nwrote plan.json\n'
+        'compute1: migrations in progress: 2; finish them first if you can\nwrote plan.json\n'
         'Next: placement resource provider reshape show plan.json\n'
     )
     refused = placement(f'{planned} --migrations nova')

@@ -210,8 +210,11 @@ def _order_hideable_columns(columns: Sequence[_Column]) -> Iterator[_Column]:
     by_name = {column.name: column for column in columns}
     commands = by_name.get(_COMMAND)
     repeated = [c for c in columns if commands and c is not commands and c.is_within(commands)]
+    # A person knows a subject by its name.
+    has_names = 'name' in by_name and all(map(str, by_name['name'].cells))
     turn = [
         *(column for column in columns if column.is_empty),
+        *(column for column in columns if column.name == 'subject' and has_names),
         *(by_name[name] for name in _HIDDEN_FIRST if name in by_name),
         *(column for column in repeated if any(map(_UUID.search, map(str, column.cells)))),
         *(column for column in reversed(columns[1:]) if column.name not in _NEEDED),

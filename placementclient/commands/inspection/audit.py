@@ -317,10 +317,12 @@ class AuditCloud(ChangeCommand):
             raise errors.PlacementError(f'--id needs more lists: {"; ".join(groups)}')
         if groups:
             number = len(audit.left_out)
-            need = (
-                'needs more lists; -v names it' if number == 1 else 'need more lists; -v names them'
+            why = (
+                'was left out, as it needs more lists; -v names it'
+                if number == 1
+                else 'were left out, as they need more lists; -v names them'
             )
-            self.log.warning(f'Left out: {counted(number, "check")} that {need}')
+            self.log.warning(f'{counted(number, "check")} {why}')
         for group in groups:
             self.log.info(f'  {group}')
 

@@ -94,10 +94,9 @@ class PlanDrain(base.Lister):
         *selection_options.CONDITIONS,
         Option(
             '--requests <file>|nova',
-            help='Count the requests of the servers: flavors with traits and groups, availability'
-            ' zone and server group. The file has the answer of GET /servers/detail, and may'
-            ' have aggregates, server_groups and migrations of GET /os-aggregates, '
-            '/os-server-groups and /os-migrations beside it; nova: ask Nova',
+            help='Read what the servers request (flavor, zone, server group): nova asks Nova, a '
+            'file has the answer of GET /servers/detail, and may have aggregates, server_groups '
+            'and migrations of GET /os-aggregates, /os-server-groups and /os-migrations',
         ),
         server_options.NOVA_CONF,
         server_options.PROFILES,

@@ -22,6 +22,8 @@ class ListUsage(base.Lister):
 
     examples = (
         '--by project --class VCPU --top 20 --projects keystone',
+        '--by user --users keystone',
+        '--by host --class VCPU',
         '--by consumer --class VGPU --snapshot cloud.json --servers servers.json',
     )
     auth_required = False

@@ -47,7 +47,7 @@ def test_plan_warns_of_migrations_in_the_list_of_nova():
     listed = [migration('moving', 'server', 'finished'), migration('old', 'settled', 'confirmed')]
     plan = plan_of(consumers, listed)
     (warning,) = plan.changes[0].warnings
-    assert warning.message == 'migrations in progress: 2'
+    assert warning.message == 'migrations in progress: 2; finish them first if you can'
     assert warning.facts == {'consumers': sorted([uuid_of('moving'), uuid_of('server')])}
 
 
@@ -55,7 +55,8 @@ def test_plan_warns_where_migrations_are_not_known():
     assert warnings_of({'a': vm(), 'b': vm(), 'c': vm('INSTANCE')}, None) == [
         (
             'migrations-unknown',
-            '2 consumers have no type, and may be part of a migration: add --migrations',
+            '2 consumers have no type, and may be part of a migration: add --migrations to '
+            'reshape plan',
         )
     ]
     assert not warnings_of({'a': vm()}, [])
@@ -64,7 +65,7 @@ def test_plan_warns_where_migrations_are_not_known():
 
 def test_plan_warns_of_consumers_that_are_no_servers():
     assert warnings_of({'a': vm('MIGRATION'), 'b': vm('ACCELERATOR')}, None) == [
-        ('migration', 'migrations in progress: 1'),
+        ('migration', 'migrations in progress: 1; finish them first if you can'),
         ('no-server', 'consumers that are no servers: 1'),
     ]
 

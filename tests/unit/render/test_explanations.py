@@ -35,6 +35,20 @@ def test_a_sentence_says_no_twice_or_less_than_nothing(request_, line):
     assert line in list(explanations.format_explanation(explained))
 
 
+def test_a_requirement_that_fails_alone_does_not_fail_together_with_another():
+    states = [provider('small', traits=['CUSTOM_A'], VCPU=2), provider('large', VCPU=8)]
+    hosts = index_snapshot(cloud(states, []))
+
+    def explain_conflicts(request):
+        lines = explanations.format_explanation(explain(CandidateRequest(request), hosts))
+        return [line for line in lines if line.startswith('Cannot be met')]
+
+    assert explain_conflicts(Filter({'VCPU': 9})) == ['Cannot be met']
+    assert explain_conflicts(Filter({'VCPU': 8}, required=('CUSTOM_A',))) == [
+        'Cannot be met together'
+    ]
+
+
 def test_a_shortage_of_all_the_nearest_trees_is_told_once():
     hosts = [provider(f'host{n}', VCPU=n) for n in (1, 2)]
     explained = explain(

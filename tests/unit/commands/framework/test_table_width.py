@@ -143,6 +143,19 @@ def test_columns_on_the_right_are_hidden_last():
     assert sentence == 'Hidden columns: used, largest_fit (--wide shows them)'
 
 
+@pytest.mark.parametrize(
+    ('name', 'columns'),
+    [
+        ('compute1', 'name resource_class used percent consumers'),
+        ('', 'subject resource_class used percent'),
+    ],
+)
+def test_a_subject_with_a_name_is_hidden_before_its_percentage(name, columns):
+    names = ('subject', 'name', 'resource_class', 'used', 'percent', 'consumers')
+    lines, _ = fitted(80, names, (UUID, name, 'MEMORY_MB', '560 GiB', 20.0, 8))
+    assert lines[1].replace('|', ' ').split() == columns.split()
+
+
 def test_chosen_columns_are_wrapped_and_not_hidden():
     lines, sentence = fitted(60, ('generation', 'reason'), (1, 'word ' * 30), hides=False)
     assert max(map(len, lines)) <= 60

@@ -22,7 +22,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 #: The last line.
 WRONG = 'Problems found; nothing was fixed (exit 3)\n'
 #: Printed where servers and migrations are all that is known, or nothing is.
-LEFT_OUT = 'Left out: 15 checks that need more lists; -v names them\n'
+LEFT_OUT = '15 checks were left out, as they need more lists; -v names them\n'
 ALL_LEFT_OUT = LEFT_OUT.replace('15', '26')
 SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
 DELETED = [SERVERS[0] | {'Status': 'DELETED'}]

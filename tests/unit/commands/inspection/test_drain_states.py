@@ -130,6 +130,21 @@ def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
     assert f'  1. {command}\n' in result.stderr
 
 
+def test_a_consumer_on_several_hosts_is_one_next_step(plan):
+    consumers = [consumer('s1', None, compute1={'VCPU': 1}, compute2={'VCPU': 1})]
+    result = plan(consumers, 'compute2')
+    assert result.stdout.count('cannot move') == 2
+    assert result.stderr.startswith('0 servers to move; 1 consumer cannot move (exit 5)\n')
+    assert result.stderr.count('--subject s1\n') == 1
+    assert '  2. Plan again, with the same command\n' in result.stderr
+
+
+def test_a_class_without_free_amounts_has_none_afterwards(plan):
+    states = [provider('compute1', VCPU=2), provider('compute2', VCPU=2)]
+    result = plan([consumer('s1', compute1={'VCPU': 2})], states=states)
+    assert result.stderr.endswith('Free afterwards: VCPU none of 2\n')
+
+
 def test_drain_lists_each_command_that_a_host_waits_for(plan):
     many = [f'w{number}' for number in range(8)]
     consumers = [consumer(uuid, compute1={'VCPU': 1}) for uuid in many]
