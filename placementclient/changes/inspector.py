@@ -21,7 +21,7 @@ from placementclient.changes.written_values import is_request_lost
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.outcomes import State, Status, TreeStatus
+from placementclient.model.outcomes import PLAN_ROLLED_BACK, State, Status, TreeStatus
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.scope import ScopeFacets, ScopeReader
@@ -244,7 +244,7 @@ def _report_unapplied(name: str, record: TreeRecord | None, has_journal: bool) -
     """
     ended = record.ended if record is not None else None
     is_back = ended == State.ROLLED_BACK
-    message = 'the plan was rolled back' if is_back else 'the plan is not applied to this tree'
+    message = PLAN_ROLLED_BACK if is_back else 'the plan is not applied to this tree'
     severity = Severity.WARNING
     if ended == State.APPLIED:
         severity = Severity.ERROR

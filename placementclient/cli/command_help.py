@@ -171,6 +171,15 @@ def _suggest_other_command(
     return f'. Type: {form}' if form else '. The command takes no more arguments'
 
 
+def strip_arguments(words: Sequence[str], commands: Iterable[str]) -> Sequence[str]:
+    """Return the name of an unknown command: ``reshape verfy`` of ``reshape verfy plan.json``."""
+    # It ends with the last word of any command, or with the first word of none.
+    known = {word for command in commands for word in command.split()}
+    first_unknown = next((n for n, word in enumerate(words) if word not in known), 0)
+    last_known = max((n for n, word in enumerate(words) if word in known), default=0)
+    return words[: max(first_unknown, last_known) + 1]
+
+
 def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:
     """Return the commands, or the group of commands, that an unknown one may mean."""
     names, least = sorted(commands), min(DEPTH, len(words))

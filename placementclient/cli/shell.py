@@ -195,7 +195,8 @@ class Shell(app.App):
     def _refuse_unknown_command(self, argv: Sequence[str]) -> int:
         """Print an error with the commands of the group, or with similar commands."""
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
-        commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
+        commands = self.command_manager.commands
+        name = ' '.join(command_help.strip_arguments(words, commands)) or argv[0]
         words, name = words[:LONGEST_NAME], cut_text(name, _SHOWN_CHARACTERS)
         group = list(command_help.format_overview(commands, name, get_line_width()))
         if group:

@@ -24,6 +24,10 @@ class State(enum.StrEnum):
     NOT_STARTED = 'not started'
 
 
+#: The reason of a tree that an earlier run rolled back.
+ALREADY_ROLLED_BACK = 'already rolled back'
+#: The deviation of a tree from a plan that was rolled back.
+PLAN_ROLLED_BACK = 'the plan was rolled back'
 #: The value of a part of a change: fields, amounts by provider, a set of names, or one value.
 PartValue = Mapping[str, object] | Sequence[str] | str | int | float | None
 

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from placementclient.basis.wording import count_states, counted
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
+    ALREADY_ROLLED_BACK,
+    PLAN_ROLLED_BACK,
     Outcome,
     Rehearsal,
     State,
@@ -48,9 +50,15 @@ def list_tree_results(run: Outcome) -> Output:
 def summarize_run(run: Outcome) -> str:
     """Return how many trees are in each state, or why a run stopped."""
     if run.stopped is None:
-        return count_states((tree.root_provider_name, tree.state) for tree in run.trees)
+        return count_states((tree.root_provider_name, _name_state(tree)) for tree in run.trees)
     done = sum(tree.is_done for tree in run.trees)
     return f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done'
+
+
+def _name_state(tree: TreeResult) -> str:
+    """Return the state of a tree for people: one that was rolled back before is not a failure."""
+    is_back = tree.state is State.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
+    return tree.reason if is_back else tree.state
 
 
 def advise_planning(
@@ -151,6 +159,8 @@ def _summarize_tree(deviations: Collection[Finding]) -> str:
     """Return the state of a tree: it differs only if that is wrong, as in the exit status."""
     if any(deviation.is_wrong for deviation in deviations):
         return Status.DIFFERS
+    if any(deviation.reason == PLAN_ROLLED_BACK for deviation in deviations):
+        return Status.ROLLED_BACK
     if any(judge_deviation(deviation) is Verdict.PENDING for deviation in deviations):
         return 'not applied'
     return Verdict.CHANGED_LATER if deviations else _AS_PLANNED

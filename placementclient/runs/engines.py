@@ -24,7 +24,13 @@ from placementclient.changes.tree_queue import (
 from placementclient.client.http import Client
 from placementclient.model import snapshots
 from placementclient.model.findings import Finding
-from placementclient.model.outcomes import Outcome, State, TreeResult, TreeStatus
+from placementclient.model.outcomes import (
+    ALREADY_ROLLED_BACK,
+    Outcome,
+    State,
+    TreeResult,
+    TreeStatus,
+)
 from placementclient.model.plans import Change, Plan
 from placementclient.runs.reshape_carrier import ReshapeCarrier
 
@@ -112,7 +118,7 @@ def _end_finished_changes(carrier: Carrier, queue: TreeQueue, workers: int, back
         if not is_so:
             return None
         if backward:
-            return replace(make_result(change, State.ALREADY_BACK), reason='already rolled back')
+            return replace(make_result(change, State.ALREADY_BACK), reason=ALREADY_ROLLED_BACK)
         return make_result(change, State.ALREADY_APPLIED)
 
     finished = [
@@ -169,18 +175,19 @@ def _check_service_has_tree(carrier: Carrier, comparisons: Sequence[TreeComparis
             return
         states.add(state)
     if False in states:
-        raise _make_other_service_error(carrier, 'none of the trees of the plan exists here')
+        raise _make_other_service_error(carrier, 'None of the trees of the plan exists here')
 
 
 def _make_other_service_error(carrier: Carrier, reason: str) -> OtherService:
     """Return the error that the plan was made for another service."""
     made = carrier.plan.origin.service if carrier.plan.origin else None
-    return OtherService(
-        f'This is {carrier.client.service}, and {reason}. '
-        + (f'The plan was made of {made}. ' if made else '')
-        + 'Nothing was sent. Connect to the service that the plan is for; if it is this one, give '
-        '--other-service'
+    lines = (
+        f'This is probably another cloud: nothing was sent. {reason}',
+        f'This Placement: {carrier.client.service}',
+        f'Placement of the plan: {made}' if made else '',
+        'Connect to that of the plan; if it is this one, give --other-service',
     )
+    return OtherService('\n'.join(filter(None, lines)))
 
 
 def status(

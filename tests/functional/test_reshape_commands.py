@@ -174,16 +174,36 @@ def test_a_plan_that_was_made_of_another_service_says_so(placement, cloud):
     unconfirmed = placement(f'{PREFIX} apply plan.json')
     applied = placement(f'{PREFIX} apply plan.json --yes')
     assert (unconfirmed.status, applied.status) == (2, 0)
-    extent, made, *_ = applied.stderr.splitlines()
+    extent, made, origin, here, *_ = applied.stderr.splitlines()
     assert extent == (
         '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 2 warnings'
     )
-    assert made.startswith(
-        'The plan was made on what was there at 2026-11-01T22:00:00+00:00 of '
-        'https://elsewhere/placement. This is '
-    )
-    question = made.partition('This is ')[0] + 'Apply plan.json, to 1 of its trees, at '
-    assert unconfirmed.stderr.startswith(f'{extent}. {question}')
+    assert made == 'Planned on the state of 2026-11-01T22:00:00+00:00'
+    assert origin == 'The plan is of another Placement: https://elsewhere/placement'
+    assert here.startswith('Placement: ')
+    assert unconfirmed.stderr.splitlines() == [
+        *(extent, made, origin, here),
+        'Apply plan.json to 1 tree? This is not a terminal: use --yes to confirm',
+    ]
+
+
+def test_each_run_says_what_it_does_and_not_what_earlier_runs_did(placement, cloud):
+    assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
+    printed = {
+        step: placement(f'{PREFIX} {step.split()[0]} plan.json {options}').stderr.splitlines()
+        for step, options in (
+            ('apply', '--yes'),
+            ('apply again', '--yes'),
+            ('rollback', '--yes'),
+            ('rollback again', '--yes'),
+            ('verify', ''),
+        )
+    }
+    assert printed['apply'][0].startswith('2 providers to create, 1 to change')
+    assert printed['apply again'][0] == '1 already applied'
+    assert printed['rollback'][-1] == '1 rolled back'
+    assert printed['rollback again'] == ['1 already rolled back']
+    assert printed['verify'] == ['1 rolled back']
 
 
 def test_apply_refuses_a_service_that_has_none_of_the_trees(placement, cloud, client):
@@ -192,7 +212,7 @@ def test_apply_refuses_a_service_that_has_none_of_the_trees(placement, cloud, cl
     for command in ('apply', 'rollback'):
         refused = placement(f'{PREFIX} {command} plan.json --yes')
         assert (refused.status, refused.stdout) == (1, '')
-        assert 'none of the trees of the plan exists here. ' in refused.stderr
+        assert 'None of the trees of the plan exists here\n' in refused.stderr
         assert refused.stderr.endswith('if it is this one, give --other-service\n')
         assert not Path('plan.json.journal').exists()
     left = placement(f'{PREFIX} apply plan.json --yes --other-service -f json')

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import count_states
+from placementclient.basis.wording import count_states, counted
 from placementclient.commands.framework import base, option, progress, selection_options
 from placementclient.commands.framework.change_command import (
     NOTHING,
@@ -73,7 +73,6 @@ class ApplyReshape(base.Lister):
     def execute(self) -> base.Output:
         from placementclient.model.outcomes import Outcome, State
         from placementclient.model.snapshots import is_of_other_service
-        from placementclient.render.plans import describe_extent
 
         plan, trees = _read_plan(self)
         if not plan.changes:
@@ -83,13 +82,13 @@ class ApplyReshape(base.Lister):
         if plan.recipe is not None:
             self._confirm_running_computes(changes)
         count, here = _count_trees(self, changes), self.client.service
+        extent, places = _describe_open_changes(self, plan, changes), _list_places(plan, here)
         if not self.args.yes:
-            question = f'Apply {self.args.plan}, to {count} of its trees, at {here}?'
-            self.confirm(f'{describe_extent(changes)}. {_describe_origin(plan, here)}{question}')
+            trees_to_apply = _describe_selection(count, plan)
+            question = f'Apply {self.args.plan} to {trees_to_apply}?'
+            self.confirm('\n'.join([*extent, *places, question]))
         else:
-            self.log.warning(describe_extent(changes))
-            if is_of_other_service(plan.origin, here):
-                self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
+            self.warn([*extent, *(places if is_of_other_service(plan.origin, here) else ())])
         outcome = _run_plan(self, plan, trees, count)
         suggest_planning_again(self, plan, outcome.list_trees(State.LEFT_ALONE))
         return _report_outcome(self, outcome)
@@ -123,8 +122,8 @@ class RollbackReshape(base.Lister):
         plan, trees = _read_plan(self)
         count = _count_trees(self, plan.select_changes(trees))
         if not self.args.yes:
-            where = f'in {count} of its trees, at {self.client.service}'
-            self.confirm(f'Roll back {self.args.plan}, {where}?')
+            question = f'Roll back {self.args.plan} in {_describe_selection(count, plan)}?'
+            self.confirm(f'Placement: {self.client.service}\n{question}')
         outcome = _run_plan(self, plan, trees, count, backward=True)
         return _report_outcome(self, outcome, backward=True)
 
@@ -211,16 +210,41 @@ def _read_plan(command: base.Lister) -> tuple[Plan, Sequence[str]]:
     return plan, selection_options.select_planned_trees(plan, command)
 
 
-def _describe_origin(plan: Plan, here: str) -> str:
-    """Return a sentence with the time, and another service, of the state that a plan is based on.
+def _describe_open_changes(
+    command: base.Lister, plan: Plan, changes: Sequence[Change]
+) -> list[str]:
+    """Return the size of the changes that the journal does not have as applied, if there are any.
+
+    :param changes: the selected ones of the plan
+    """
+    from placementclient.changes.journal import read_records
+    from placementclient.changes.records.plans import plan_digest
+    from placementclient.model.outcomes import State
+    from placementclient.render.plans import describe_extent
+
+    records = read_records(_get_journal_path(command), plan_digest(plan))
+    applied = {uuid for uuid, record in records.items() if record.ended == State.APPLIED}
+    remaining = [change for change in changes if change.root_provider_uuid not in applied]
+    return [describe_extent(remaining)] if remaining else []
+
+
+def _list_places(plan: Plan, here: str) -> list[str]:
+    """Return lines with the state that a plan is based on, and with this service.
 
     :param here: the URL of this service
     """
-    origin = plan.origin
-    if origin is None or origin.captured_at is None or origin.service is None:
-        return ''
-    elsewhere = f' of {origin.service}' if origin.service != here else ''
-    return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
+    origin, lines = plan.origin, list[str]()
+    if origin is not None and origin.captured_at is not None and origin.service is not None:
+        lines.append(f'Planned on the state of {origin.captured_at}')
+        if origin.service != here:
+            lines.append(f'The plan is of another Placement: {origin.service}')
+    return [*lines, f'Placement: {here}']
+
+
+def _describe_selection(count: int, plan: Plan) -> str:
+    """Return a number of trees, and that of all trees of a plan if it has more."""
+    trees = counted(len(plan.changes), 'tree')
+    return trees if count == len(plan.changes) else f'{count} of {trees}'
 
 
 def _count_trees(command: base.Lister, changes: Sequence[Change]) -> int:

@@ -69,12 +69,24 @@ def test_a_subject_has_a_help_of_its_own(placement, argv):
     assert 'resource provider trait' not in result.stdout
 
 
-def test_a_wrong_command_is_told_with_near_ones(placement, service):
-    result = placement('resource provder list --name x')
+@pytest.mark.parametrize(
+    ('line', 'named', 'meant'),
+    [
+        ('resource provder list --name x', 'resource provder list', 'resource provider list'),
+        ('trait lst plan.json', 'trait lst', 'trait list'),
+        (
+            'resource provider reshape verfy plan.json',
+            'resource provider reshape verfy',
+            'resource provider reshape verify',
+        ),
+    ],
+)
+def test_a_wrong_command_is_told_without_arguments_and_with_near_ones(
+    placement, service, line, named, meant
+):
+    result = placement(line)
     assert (result.status, result.stdout) == (2, '')
-    assert result.stderr.startswith(
-        '\'resource provder list\' is not a command. Did you mean "resource provider list"?'
-    )
+    assert result.stderr.startswith(f'{named!r} is not a command. Did you mean "{meant}"?')
     assert service.requests == []
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.outcomes import (
+    PLAN_ROLLED_BACK,
     Outcome,
     Rehearsal,
     State,
@@ -57,6 +58,10 @@ def test_the_last_line_of_a_rehearsal_counts_both_ways():
     ('difference', 'state'),
     [
         (Finding('not-applied', 'a', severity=Severity.INFO), '1 not applied'),
+        (
+            Finding('not-applied', 'a', reason=PLAN_ROLLED_BACK, severity=Severity.INFO),
+            '1 rolled back',
+        ),
         (Finding('amount', 'a', severity=Severity.INFO), '1 changed later'),
         (Finding('not-applied', 'a', severity=Severity.WARNING), '1 differs: a'),
         (Finding('amount', 'a'), '1 differs: a'),
