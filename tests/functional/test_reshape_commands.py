@@ -194,6 +194,7 @@ def test_each_run_says_what_it_does_and_not_what_earlier_runs_did(placement, clo
         for step, options in (
             ('apply', '--yes'),
             ('apply again', '--yes'),
+            ('apply unconfirmed', ''),
             ('rollback', '--yes'),
             ('rollback again', '--yes'),
             ('verify', ''),
@@ -201,6 +202,8 @@ def test_each_run_says_what_it_does_and_not_what_earlier_runs_did(placement, clo
     }
     assert printed['apply'][0].startswith('2 providers to create, 1 to change')
     assert printed['apply again'][0] == '1 already applied'
+    said = 'plan.json.journal says that all is applied already'
+    assert printed['apply unconfirmed'][0] == said
     assert printed['rollback'][-1] == '1 rolled back'
     assert printed['rollback again'] == ['1 already rolled back']
     assert printed['verify'] == ['1 rolled back']

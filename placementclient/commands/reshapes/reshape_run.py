@@ -86,7 +86,8 @@ class ApplyReshape(base.Lister):
         if not self.args.yes:
             trees_to_apply = _describe_selection(count, plan)
             question = f'Apply {self.args.plan} to {trees_to_apply}?'
-            self.confirm('\n'.join([*extent, *places, question]))
+            nothing_left = f'{_get_journal_path(self)} says that all is applied already'
+            self.confirm('\n'.join([*(extent or [nothing_left]), *places, question]))
         else:
             self.warn([*extent, *(places if is_of_other_service(plan.origin, here) else ())])
         outcome = _run_plan(self, plan, trees, count)
