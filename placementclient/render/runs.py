@@ -6,7 +6,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from placementclient.basis.wording import count_states, counted
+from placementclient.basis.wording import count_states, counted, join_first
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
     ALREADY_ROLLED_BACK,
@@ -22,10 +22,6 @@ from placementclient.model.plans import Change, Plan
 from placementclient.planner.errors import IMPOSSIBLE
 from placementclient.render.columns import Output
 
-_NO_PLAN = (
-    'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
-    'name, or give another specification as --spec'
-)
 _AS_PLANNED = 'as planned'
 _TREES = ('tree', 'state', 'reason')
 
@@ -79,18 +75,24 @@ def advise_planning(
         )
         return
     roots: list[str] = []
-    impossible: list[bool] = []
+    obstacles: list[str] = []
     for tree in trees:
         planned = plan.find_change(tree.root_provider_uuid)
         roots += planned.roots.values() if planned else [tree.root_provider_name]
-        impossible.append(IMPOSSIBLE in tree.reason)
+        obstacles.append(tree.reason.partition(IMPOSSIBLE)[2])
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
-    if any(impossible):
-        yield _NO_PLAN
-        options += ['--skip-infeasible'] if not all(impossible) else []
+    plan_again = 'Plan again for the trees that were left alone'
+    if any(obstacles):
+        reasons = join_first(list(filter(None, obstacles)))
+        yield f'{reasons}. Change that in the cloud, or correct a copy of the specification'
+        if all(obstacles):
+            # Before that, the command fails for the same reason.
+            plan_again = 'Only then plan again, with a corrected specification as --spec'
+        else:
+            options.append('--skip-infeasible')
     options += [f'--tree {shlex.quote(name)}' for name in roots]
     yield (
-        'Plan again for the trees that were left alone: placement resource provider reshape plan '
+        f'{plan_again}: placement resource provider reshape plan '
         f'--spec {shlex.quote(plan_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
     )
 

@@ -36,11 +36,14 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
     plan = Plan((), recipe=RECIPE)
     assert list(runs.advise_planning(plan, 'plan.json', trees, 'plan-2.json')) == [
-        'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
-        'name, or give another specification as --spec',
+        'gpu1: no room. Change that in the cloud, or correct a copy of the specification',
         'Plan again for the trees that were left alone: placement resource provider reshape plan '
         '--spec plan.json --skip-infeasible --tree gpu0 --tree gpu1 -o plan-2.json',
     ]
+    # Where every tree is in the way of the new plan, the command fails until that has changed.
+    first, again = runs.advise_planning(plan, 'plan.json', trees[1:], 'plan-2.json')
+    assert first.startswith('gpu1: no room. Change that')
+    assert again.startswith('Only then plan again, with a corrected specification as --spec: ')
 
 
 @pytest.mark.parametrize(
