@@ -243,9 +243,11 @@ def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield sentences about the consumers that no plan can move."""
     for finding in findings[:_NAMED]:
         yield f'{finding.facts["host"]}: {finding.subject} {finding.facts["reason"]}'
-    if len(findings) > _NAMED:
+    if more := findings[_NAMED:]:
+        # A terminal may have no room for the column with the reasons.
+        reasons = '; or '.join(dict.fromkeys(str(finding.facts['reason']) for finding in more))
         yield (
-            f'… and {len(findings) - _NAMED} more: the rows with the state '
+            f'… and {len(more)} more (each {reasons}): the rows with the state '
             f'"{MoveState.CANNOT_MOVE}" name all of them'
         )
 

@@ -85,6 +85,7 @@ class ListUsage(base.Lister):
                 f'Not in the table: {facts.format_sizes(unlisted)}. Placement counts it as used, '
                 'and no consumer has it'
             )
+        self._log_name_option(by)
         return tables.list_usage(lines, snapshot, names, projects, of_consumers=by == 'consumer')
 
     def _refuse_unused_name_lists(self) -> None:
@@ -94,6 +95,13 @@ class ListUsage(base.Lister):
             has_column = subject in (by, 'project' if by == 'consumer' else by)
             if getattr(self.args, option) and not has_column:
                 raise errors.UsageError(f'--{option} is for --by {subject}')
+
+    def _log_name_option(self, by: str) -> None:
+        """Tell a person which option adds the names that the table lacks."""
+        option = _NAME_OPTIONS.get(by)
+        if option and not getattr(self.args, option) and self.app.stderr.isatty():
+            service = 'nova' if by == 'consumer' else 'keystone'
+            self.log_hint(f'Names of {option}: add --{option} {service}, or --{option} FILE')
 
     def _read_names(self, subject: str) -> Mapping[str, str]:
         """Return the names of projects, users or servers by ID, from the list of an option."""

@@ -151,7 +151,10 @@ def test_drain_lists_each_command_that_a_host_waits_for(plan):
     lists = [server(uuid, 1, 'suspended') for uuid in many]
     result = plan(consumers, '-f value -c command', lists)
     assert sorted(result.stdout.splitlines()) == [f'openstack server resume {u}' for u in many]
-    assert '… and 3 more: the rows with the state "cannot move" name all of them\n' in result.stderr
+    assert (
+        '… and 3 more (each is suspended): the rows with the state "cannot move" name all of them\n'
+        in result.stderr
+    )
 
 
 def test_an_affinity_group_that_keeps_servers_on_their_host_is_named(plan):

@@ -85,6 +85,20 @@ def test_usage_list_counts_nested_providers_for_their_host_and_pools_apart(place
     assert placement(LIST.format(file=file) + options).stdout == 'nfs 40\nhost1 1\n'
 
 
+def test_usage_list_says_on_a_terminal_how_to_see_names(placement, file, tmp_path, monkeypatch):
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    hint = 'Names of {0}s: add --{0}s keystone, or --{0}s FILE\n'
+    projects = save(tmp_path, 'projects.json', [{'ID': 'p2', 'Name': 'ml'}])
+    for options, sentence in (
+        ('--by project', hint.format('project')),
+        ('--by user', hint.format('user')),
+        ('--by host', ''),
+        (f'--projects {projects}', ''),
+    ):
+        shown = placement(LIST.format(file=file) + options).stderr
+        assert shown.endswith(sentence) if sentence else 'Names of' not in shown
+
+
 def test_usage_list_prints_numbers_as_data(placement, file):
     result = placement(LIST.format(file=file) + '--by consumer --class VGPU -f json')
     assert json.loads(result.stdout) == [
