@@ -218,7 +218,7 @@ class Cursor:
         """Return the values of a mapping whose keys are any strings, as cursors."""
         if not isinstance(self.value, Mapping):
             text = 'plain text, and ' if isinstance(self.value, str) else ''
-            raise self.error(f'{text}has to be a mapping')
+            raise self.error(f'{text}has to be KEY: VALUE')
         prefix = f'{self.name}.' if self.name else ''
         inside = {}
         for key, value in self.value.items():
@@ -245,6 +245,8 @@ class Cursor:
     def items(self) -> Iterator[Cursor]:
         """Yield the items of a list, as cursors."""
         if not isinstance(self.value, list | tuple):
+            if isinstance(self.value, Mapping) and not self.name:
+                self._refuse_other_kind(self.value)
             raise self.error('has to be a list')
         for index, value in enumerate(self.value):
             yield Cursor(value, self.path, f'{self.name}[{index}]', *self._find_key_place(index))
@@ -378,6 +380,8 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     ) as reason:  # fmt: skip
         # PyYAML's own types raise whatever they stumble over: of "!!int ''" an IndexError.
         raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
+    if isinstance(document, str) and (other := describe_content(text.encode())):
+        raise errors.BadFile(path, f'not the right file, but {other}')
     return Cursor(document, path, '', *start)
 
 

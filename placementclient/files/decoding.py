@@ -28,18 +28,41 @@ _KINDS = {
     'placementclient/plan': 'plan',
     'placementclient/snapshot': 'snapshot',
 }
-#: What the beginning of a file that is not of this package looks like, and what takes the file.
+#: The kinds by what their beginning has.
+_MARKS = {b'SQLite format 3\0': 'database'} | {
+    format.encode(): kind for format, kind in _KINDS.items()
+}
+#: What the beginning of a file looks like, and what takes the file.
 _LOOKS = (
+    (
+        re.compile(rb'\ASQLite format 3\0'),
+        'a SQLite database (--os-placement-database sqlite:////folder/file takes it)',
+    ),
+    (re.compile(rb'\A[^,]{0,80}placementclient/snapshot'), 'a snapshot (--snapshot takes it)'),
+    (
+        re.compile(rb'\A[^,]{0,80}placementclient/plan'),
+        'a plan ("placement resource provider reshape show FILE" shows it)',
+    ),
     (
         re.compile(rb'\bfrom_resource_provider\b|^["{\s]*(?:moves|sources)"?:', re.MULTILINE),
         'a specification ("placement resource provider reshape plan --spec FILE" makes a plan)',
     ),
     (re.compile(rb'\A\s*consumer_uuid,'), 'assignments (--assignments takes them)'),
     (
-        re.compile(rb'\A\s*\{\s*"(servers|flavors|migrations|hypervisors|ports|images)"'),
+        re.compile(
+            rb'\A\s*\{\s*"(servers|flavors|migrations|hypervisors|services|ports|images)"\s*:'
+        ),
         'a list of {0} (--{0} takes it)',
     ),
     (re.compile(rb'\A\s*\[\s*\{[^}]*"Flavor"'), 'a list of servers (--servers takes it)'),
+    (
+        re.compile(rb'\A\s*\[\s*\{[^}]*"(Source Node|source_node)"'),
+        'a list of migrations (--migrations takes it)',
+    ),
+    (
+        re.compile(rb'\A\s*\[\s*\{[^}]*"Hypervisor Hostname"'),
+        'a list of hypervisors (--hypervisors takes it)',
+    ),
 )
 _LOOKED_AT = 4096
 _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
@@ -54,8 +77,8 @@ def describe_content(content: bytes) -> str:
 
 
 def detect_kind(content: bytes) -> str | None:
-    """Return the kind of a file of this package by its beginning; ``None`` for any other."""
-    kinds = (kind for format, kind in _KINDS.items() if format.encode() in content[:100])
+    """Return the kind of a file that this package has written, or a database; else ``None``."""
+    kinds = (kind for mark, kind in _MARKS.items() if mark in content[:100])
     return next(kinds, None)
 
 
@@ -85,7 +108,7 @@ class FileContent:
         envelope = value if isinstance(value, Envelope) else Envelope()
         kind = _KINDS.get(str(envelope.format))
         if kind != self.kind:
-            other = f'a {kind}' if kind else describe_content(self.content)
+            other = describe_content(self.content) or (f'a {kind}' if kind else '')
             raise self.error(f'not a {self.kind}{other and f", but {other}"}')
         if envelope.version not in versions:
             raise self.error(f'{kind} version {envelope.version!r} is not known')

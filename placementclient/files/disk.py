@@ -22,7 +22,7 @@ from placementclient.basis import errors
 from placementclient.basis.printable import escape_text
 from placementclient.basis.wording import describe_unsteady, listed
 from placementclient.files import cursors, snapshots, system
-from placementclient.files.decoding import FileContent, detect_kind
+from placementclient.files.decoding import FileContent, describe_content, detect_kind
 from placementclient.files.documents import format_json, format_yaml
 from placementclient.model.snapshots import Snapshot
 
@@ -62,9 +62,10 @@ def read_text(path: str, most: int = TYPED_LIMIT) -> str:
 
 
 def decode_text(content: bytes, path: str) -> str:
-    """Return the text of a UTF-8 file; refuse a snapshot or a plan."""
-    if kind := detect_kind(content):
-        raise errors.BadFile(path, f'is a {kind}; this option needs another kind of file')
+    """Return the text of a UTF-8 file; refuse a snapshot, a plan or a database."""
+    if detect_kind(content):
+        other = describe_content(content)
+        raise errors.BadFile(path, f'is {other}; this option needs another kind of file')
     try:
         return content.decode()
     except UnicodeDecodeError:

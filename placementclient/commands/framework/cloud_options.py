@@ -37,6 +37,8 @@ ASSUME = Option(
 OPTIONS = option.group_options('snapshot and assumptions', SNAPSHOT, ASSUME)
 #: The word for the live cloud, in place of a file.
 LIVE = 'live'
+#: Other words for it.
+_PRESENT = ('now', 'current', 'cloud', 'present')
 
 
 def read_selected_snapshot(
@@ -68,6 +70,8 @@ def read_snapshot(
 
     if path in (None, LIVE):
         return _capture_trees(command, is_steady=is_steady)
+    if path.lower() in _PRESENT and not os.path.exists(path):
+        raise errors.BadFile(path, f'No such file. The present cloud is called {LIVE}')
     snapshot = disk.read_snapshot(path)
     if is_steady:
         refuse_unsteady(snapshot, path)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Typical mistakes: each message says what to type next."""
 
+import json
+
 import pytest
 
 from placementclient.basis import errors
@@ -88,6 +90,7 @@ OTHER_FILES = {
     '{"servers": []}': 'a list of servers (--servers takes it)',
     '[{"ID": "x", "Flavor": "m1"}]': 'a list of servers (--servers takes it)',
     'consumer_uuid,resource_class,amount,to_provider\n': 'assignments (--assignments takes them)',
+    'SQLite format 3\0': 'a SQLite database (--os-placement-database sqlite:////folder/file',
 }
 
 
@@ -531,3 +534,63 @@ def test_a_part_of_a_consumer_in_an_error_is_said_to_be_one(placement, service, 
 def test_an_amount_with_a_unit_is_answered_with_the_number_of_units(placement, command, sentence):
     result = placement(f'resource provider inventory {command}')
     assert sentence in result.stderr
+
+
+ASSIGNMENTS = 'consumer_uuid,resource_class,amount,to_provider\n'
+MOVES = '- from_resource_provider: a\n'
+
+
+@pytest.mark.parametrize(
+    ('command', 'content', 'refusal'),
+    [
+        (
+            'resource provider reshape plan -o p --spec {}',
+            ASSIGNMENTS,
+            'not the right file, but as',
+        ),
+        ('resource provider reshape plan -o p --spec {}', 'SQLite format 3\0', 'is a SQLite data'),
+        ('batch {}', MOVES, 'not commands, one on each line, but a specification ("placement'),
+    ],
+)
+def test_a_file_that_is_read_as_text_is_named_with_what_takes_it(
+    placement, tmp_path, command, content, refusal
+):
+    path, cloud = tmp_path / 'x', save(tmp_path, 'cloud.json', small())
+    path.write_text(content)
+    option = '' if command.startswith('batch') else f' --snapshot {cloud}'
+    assert f'{path}: {refusal}' in placement(command.format(path) + option).stderr
+
+
+@pytest.mark.parametrize('content', [ASSIGNMENTS, '{"servers": []}', MOVES])
+def test_assumptions_of_another_kind_are_named_with_what_takes_them(placement, tmp_path, content):
+    path, cloud = tmp_path / 'x', save(tmp_path, 'cloud.json', small())
+    path.write_text(content)
+    refused = placement(f'resource provider snapshot show {cloud} --assume {path}')
+    assert f'{path}: not the right file, but ' in refused.stderr
+
+
+@pytest.mark.parametrize(
+    'swapped',
+    [
+        ({'migrations': []}, {'servers': []}),
+        ([{'UUID': 'x', 'Source Node': 'a'}], [{'ID': 'y', 'Flavor': 'f'}]),
+    ],
+)
+def test_an_audit_checks_nothing_with_lists_that_are_swapped(placement, tmp_path, swapped):
+    cloud = save(tmp_path, 'cloud.json', small())
+    servers, migrations = tmp_path / 'a.json', tmp_path / 'b.json'
+    for path, document in zip((servers, migrations), swapped, strict=True):
+        path.write_text(json.dumps(document))
+    command = f'resource provider audit --snapshot {cloud}'
+    refused = placement(f'{command} --servers {servers} --migrations {migrations}')
+    assert (refused.status, refused.stdout) == (1, '')
+    assert refused.stderr == (
+        f'{servers}: not a list of servers, but a list of migrations (--migrations takes it)\n'
+    )
+
+
+@pytest.mark.parametrize('word', ['now', 'Current'])
+def test_another_word_for_the_live_cloud_is_answered_with_live(placement, tmp_path, word):
+    cloud = save(tmp_path, 'cloud.json', small())
+    refused = placement(f'resource provider snapshot diff {cloud} {word}')
+    assert refused.stderr == f'{word}: No such file. The present cloud is called live\n'

@@ -133,7 +133,9 @@ def test_a_snapshot_is_refused_where_another_file_is_expected(tmp_path, snapshot
     disk.write_snapshot(path, snapshot)
     with pytest.raises(errors.BadFile) as refusal:
         read(path)
-    assert str(refusal.value) == f'{path}: is a snapshot; this option needs another kind of file'
+    assert str(refusal.value) == (
+        f'{path}: is a snapshot (--snapshot takes it); this option needs another kind of file'
+    )
 
 
 def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path):

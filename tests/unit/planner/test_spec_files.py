@@ -78,7 +78,7 @@ BAD_SPECS = {
         "spec:3: [0].moved_resources[2].c: 'c' has to be A-Z, 0-9 and _ only"
     ),
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [VGPU]}': (
-        'spec:1: [0].moved_resources[0]: plain text, and has to be a mapping'
+        'spec:1: [0].moved_resources[0]: plain text, and has to be KEY: VALUE'
     ),
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {A: 1}, as: {B: C}}': (
         'spec:1: [0].as.B: B is not in moved_resources'

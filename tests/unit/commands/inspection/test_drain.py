@@ -140,7 +140,9 @@ def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypat
     requests(tmp_path, {'migrations': []})
     result = placement(command + options)
     assert (result.status, result.stdout) == (1, '')
-    assert result.stderr.startswith(f'{tmp_path}/nova.json: not a list of servers. ')
+    assert result.stderr.startswith(
+        f'{tmp_path}/nova.json: not a list of servers, but a list of migrations'
+    )
 
 
 def test_an_image_of_glance_decides_where_its_servers_go(placement, file, tmp_path, monkeypatch):
