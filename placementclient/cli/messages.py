@@ -8,10 +8,10 @@ from typing import TextIO
 
 from placementclient.cli.help_formatter import wrap
 
-#: A command at the end of a line, after a colon or alone. A word that ends as a clause does
-#: belongs to a sentence.
+#: A command at the end of a line: after a colon, after the number of a step, or alone. A word
+#: that ends as a clause does belongs to a sentence.
 _COMMAND = re.compile(
-    r'(?:(?P<text>.*:) +|(?P<indent> *))'
+    r'(?:(?P<text>.*:) +| *(?:\d+\. )?)'
     r'(?P<command>(?:placement|openstack|nova-manage|mkdir|iconv|pip|rm)(?: +\S*[^\s.,;:?!)])+)'
 )
 

@@ -35,10 +35,11 @@ WIDTH = 40
             for command in (
                 f'placement resource provider purge {RP} --force',
                 f'  openstack server delete {RP}',
+                f'  2. placement resource provider show {RP}',
             )
         ),
     ],
-    ids=['options', 'last', 'in a sentence', 'alone', 'indented'],
+    ids=['options', 'last', 'in a sentence', 'alone', 'indented', 'step'],
 )
 def test_a_message_breaks_between_words_and_a_command_has_a_whole_line(line, lines):
     assert messages.wrap_message(line, WIDTH).split('\n') == lines
