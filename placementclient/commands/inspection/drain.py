@@ -52,8 +52,9 @@ class PlanDrain(base.Lister):
     The column state says how Nova moves the server: move (live), cold, or cannot move, with the
     reason, and the command that comes first.
 
-    Placement does not know the request of a server. Without --requests, a new host needs all traits
-    and aggregates of the old one, and as many providers of the same kind. If a server then has no
+    Placement does not know the state of a server, nor its request. Without --requests, each server
+    counts as running, also one that waits for "resize confirm"; and a new host needs all traits and
+    aggregates of the old one, and as many providers of the same kind. If a server then has no
     place, the amounts alone decide if the drain is impossible.
 
     --rolling empties each host once, batch by batch. Each batch is back in service, empty, before

@@ -82,7 +82,7 @@ def read_knowledge(
     knowledge = Knowledge(
         reader.requests,
         reader.least,
-        {server.uuid: server.state or '' for server in servers},
+        _map_states(servers, (migrations or {}).values()),
         {server.uuid for server in servers},
         _read_zones(snapshot, aggregates) if zones else {},
         {group.uuid: group.most for group in server_groups},
@@ -92,6 +92,18 @@ def read_knowledge(
         aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
     )
     return knowledge, [*reader.list_remarks(), *_list_missing_lists(document)]
+
+
+def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]) -> dict[str, str]:
+    """Return the states of servers by UUID; a server whose migration is finished is resized.
+
+    The list of servers may be older than the migration.
+    """
+    states = {server.uuid: server.state or '' for server in servers}
+    for migration in migrations:
+        if migration.is_finished and states.get(migration.server_uuid) in ('', 'active'):
+            states[migration.server_uuid] = 'resized'
+    return states
 
 
 def _read_migrations(

@@ -145,6 +145,25 @@ def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypat
     )
 
 
+def test_a_server_whose_migration_waits_for_confirm_cannot_move(placement, file, tmp_path):
+    migration = {
+        'uuid': 'm', 'instance_uuid': 's1', 'status': 'finished', 'migration_type': 'resize',
+        'source_compute': 'compute9', 'dest_compute': 'compute1',
+    }  # fmt: skip
+    # The list of servers is older than the migration of s1; another state of s2 remains.
+    servers = [server('s1', 4), server('s2', 2, 'stopped')]
+    lists = {'servers': servers, 'migrations': [migration, migration | {'uuid': 'n'}]}
+    lists['migrations'][1]['instance_uuid'] = 's2'
+    options = requests(tmp_path, lists)
+    result = placement(f'{PLAN.format(file=file)} compute1 -f json {options}')
+    rows = {row['server']: (row['state'], row['command']) for row in json.loads(result.stdout)}
+    assert (result.status, rows['s1']) == (
+        5,
+        ('cannot move', 'openstack server resize confirm s1'),
+    )
+    assert rows['s2'][0] == 'cold'
+
+
 def test_an_image_of_glance_decides_where_its_servers_go(placement, file, tmp_path, monkeypatch):
     gold = {'id': 'I', 'disk_format': 'raw', 'trait:HW_CPU_X86_AVX2': 'required'}
     path = save(tmp_path, 'nova.json', [server('s1', 4), server('s2', 2)])
