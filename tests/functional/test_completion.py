@@ -200,8 +200,10 @@ def test_a_key_press_on_a_busy_machine_leaves_the_names_to_the_next_one(tmp_path
     for folder in ('DATA', 'CACHE'):
         monkeypatch.setenv(f'XDG_{folder}_HOME', str(tmp_path / folder))
     _run('resource', 'provider', 'create', NAME)
-    in_no_time = 'from placementclient.cli.completion import values; values.TIMEOUT = 0.01; '
-    in_no_time += 'values.main(["providers", ""])'
+    in_no_time = (
+        'from placementclient.cli.completion import values; '
+        'values.KEY_PRESS_SECONDS = 0.01; values.main(["providers", ""])'
+    )
     first = subprocess.run([sys.executable, '-c', in_no_time], input=b'', capture_output=True)
     assert (first.returncode, first.stdout) == (0, b'')
     deadline = time.monotonic() + 60
