@@ -92,6 +92,10 @@ class AuthenticationByOptions(Authentication):
 
         values = self.parse_options()
         _add_default_domain(values)
+        fields = vars(values)
+        # keystoneauth would send a user without a password.
+        if fields.get('os_username') and fields.get('os_password', '') is None:
+            raise _make_missing_options_error(['password'])
         try:
             auth = loading.load_auth_from_argparse_arguments(values)
         except exceptions.MissingRequiredOptions as missing:
@@ -199,12 +203,14 @@ def _make_unknown_type_error(name: str) -> errors.UsageError:
 
     names = sorted(loading.get_available_plugin_names())
     near = suggestion(name, names)
-    return errors.UsageError(f'Unknown auth type {name}. Choose from {", ".join(names)}{near}')
+    choice = f'{near or "."} Choose from {", ".join(names)}'
+    return errors.UsageError(f'Unknown auth type {name}{choice}')
 
 
 def _make_missing_options_error(names: Iterable[str]) -> errors.PlacementError:
     """Return an error for options of an auth type that are missing."""
-    needed = ' and '.join(f'--os-{name}' for name in names)
+    variables = {name: f'OS_{name.replace("-", "_").upper()}' for name in names}
+    needed = ' and '.join(f'--os-{name} ({variable})' for name, variable in variables.items())
     return errors.PlacementError(f'No authentication without {needed}: {_HINT}')
 
 

@@ -197,9 +197,13 @@ def refuse_cloud_beside_direct(argv: Sequence[str]) -> None:
             return
         others += [name for name in ('OS_CLOUD', 'OS_AUTH_URL') if os.environ.get(name)]
     if others:
+        typed, remedy = f'{source} {DIRECT}', 'Leave one of the two out'
+        if source == 'OS_AUTH_TYPE':
+            names = [name for name in (source, 'OS_PLACEMENT_DATABASE') if name in os.environ]
+            typed, remedy = f'{source}={DIRECT} is still set and', f'Type: unset {" ".join(names)}'
         raise errors.UsageError(
-            f'{DIRECT} ({source}) would win over {others[0]}, as it needs no cloud: every command '
-            'would work on a database of this host; unset one of the two'
+            f'{typed} would win over {others[0]}, as it needs no cloud: every command would work '
+            f'on a database of this host. {remedy}'
         )
 
 

@@ -40,13 +40,24 @@ def describe_failure(failure: Exception, url: str) -> str:
     if isinstance(failure, OSError):
         return failure.strerror or type(failure).__name__
     if isinstance(failure, exception.DBError | DBAPIError) and (parsed := _parse(url)):
-        message = (str(failure).strip() or type(failure).__name__).splitlines()[0]
+        message = (_find_message(failure).strip() or type(failure).__name__).splitlines()[0]
+        if message == 'file is not a database':
+            return 'the file is not a SQLite database; a snapshot is for --snapshot FILE'
         secrets = itertools.chain([parsed.password], *parsed.normalized_query.values())
         if not any(secret and str(secret) in message for secret in secrets):
             return message
     kinds = 'mysql+pymysql://…, postgresql+psycopg2://… or sqlite:////folder/file'
-    own = f'sqlite:///{os.path.abspath(url)}' if os.path.isfile(url) else kinds
-    return f'{type(failure).__name__}; a URL is {own}'
+    if os.path.isfile(url):
+        return f'it is a path; the URL is sqlite:///{os.path.abspath(url)}'
+    return f'{type(failure).__name__}; a URL is {kinds}'
+
+
+def _find_message(failure: BaseException) -> str:
+    """Return the words of the driver, without its numbers and the name of its exception."""
+    cause = getattr(failure, 'inner_exception', None) or getattr(failure, 'orig', None)
+    if isinstance(cause, BaseException):
+        return _find_message(cause)
+    return next((text for text in reversed(failure.args) if isinstance(text, str)), str(failure))
 
 
 def _parse(url: str | URL) -> URL | None:

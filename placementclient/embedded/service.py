@@ -237,7 +237,8 @@ class Service:
                     suggestion(path.name, os.listdir(path.parent)) if path.parent.is_dir() else ''
                 )
                 raise errors.DirectError(
-                    f'There is no database {path}{near or "."} Check the path, or {sync}'
+                    f'There is no database {path}{near or "."} Check the path; to make an empty '
+                    f'one, {sync}'
                 )
         revision, (head, revisions) = _read_revision(self._engine), _list_revisions()
         if revision == head:

@@ -159,6 +159,7 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
         if not (name and amount) or '=' in amount:
             raise errors.BadArgument(
                 'Arguments to --resource must be of form <resource_class>=<value>'
+                f'{f", such as {name}=4" if name.isidentifier() else ""}'
             )
         refuse_plus_sign(name, amount)
         try:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories: of one class or all, of one resource provider or many."""
 
+import re
 import shlex
 from collections.abc import Callable, Mapping
 
@@ -219,6 +220,11 @@ class ReplaceInventories(ChangeCommand):
     def _refuse_wrong_combinations(self) -> None:
         """Refuse a command without providers, and options that are for other providers."""
         provider, is_aggregate = self.args.provider, self.args.aggregate
+        bare = [text for text in self.args.resource or () if '=' not in text]
+        if provider and bare and re.fullmatch('[0-9.]+', provider):
+            raise errors.UsageError(
+                f'{provider} was taken as a provider. Write {bare[-1]}={provider}'
+            )
         if self.has_change_table():
             if provider is not None or is_aggregate:
                 raise errors.UsageError('Give either a provider, or --aggregate, or selectors')

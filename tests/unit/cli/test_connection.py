@@ -197,5 +197,14 @@ def test_the_timeout_holds_for_keystone(service, options, seconds):
 
 def test_the_embedded_placement_beside_a_cloud_is_an_error(monkeypatch, capsys):
     monkeypatch.setenv('OS_AUTH_TYPE', 'placement_direct')
+    monkeypatch.setenv('OS_PLACEMENT_DATABASE', 'sqlite://')
     assert shell.main(['--os-cloud', 'lab', *LIST]) == 2
-    assert 'placement_direct (OS_AUTH_TYPE) would win over --os-cloud, ' in capsys.readouterr().err
+    refusal = capsys.readouterr().err
+    assert 'OS_AUTH_TYPE=placement_direct is still set and would win over --os-cloud' in refusal
+    assert refusal.endswith('Type: unset OS_AUTH_TYPE OS_PLACEMENT_DATABASE\n')
+
+
+def test_a_user_without_a_password_is_told_the_option_and_the_variable(capsys):
+    options = [word for word in PASSWORD if word not in ('--os-password', 'secret')]
+    assert shell.main([*options, *LIST]) == 1
+    assert 'without --os-password (OS_PASSWORD): ' in capsys.readouterr().err

@@ -594,3 +594,14 @@ def test_another_word_for_the_live_cloud_is_answered_with_live(placement, tmp_pa
     cloud = save(tmp_path, 'cloud.json', small())
     refused = placement(f'resource provider snapshot diff {cloud} {word}')
     assert refused.stderr == f'{word}: No such file. The present cloud is called live\n'
+
+
+def test_a_blank_in_place_of_the_equals_sign_of_a_ratio_is_answered(placement):
+    edit = "inventory set --match 'compute*' --amend --resource VCPU:allocation_ratio 8"
+    refused = placement(f'resource provider {edit}')
+    assert '8 was taken as a provider. Write VCPU:allocation_ratio=8' in refused.stderr
+
+
+def test_a_resource_without_an_amount_is_answered_with_an_example(placement):
+    refused = placement(f'resource provider allocation resize {CONSUMER} --resource VCPU')
+    assert 'of form <resource_class>=<value>, such as VCPU=4' in refused.stderr

@@ -5,6 +5,7 @@ import traceback
 
 import pytest
 from oslo_db import exception
+from sqlalchemy.exc import OperationalError
 
 from placementclient.basis import errors
 from placementclient.embedded import database_url, service
@@ -33,6 +34,7 @@ def test_a_url_is_shown_without_its_secrets(url, shown):
     ('message', 'expected'),
     [
         ('No route to h\nand more', 'No route to h'),
+        ('file is not a database', 'the file is not a SQLite database; a snapshot is for '),
         ('Access denied for u:SECRET', 'DBError; a URL is '),
         ('No such key: SSL-KEY', 'DBError; a URL is '),
     ],
@@ -76,3 +78,9 @@ def test_no_error_about_a_file_prints_the_password_of_the_database(url, line, tm
     with pytest.raises(errors.DirectError) as failure:
         service.start(None, conf)
     assert SECRET not in ''.join([str(failure.value), *capfd.readouterr()])
+
+
+def test_the_words_of_a_driver_are_printed_without_its_numbers():
+    cause = OperationalError('', {}, Exception(2003, "Can't connect to h"))
+    failure = exception.DBConnectionError(cause)
+    assert database_url.describe_failure(failure, 'mysql+pymysql://h/p') == "Can't connect to h"
