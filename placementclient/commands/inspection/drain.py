@@ -53,8 +53,8 @@ class PlanDrain(base.Lister):
     reason, and the command that comes first.
 
     Placement does not know the state of a server, nor its request. Without --requests, each server
-    counts as running, also one that waits for "resize confirm"; and a new host needs all traits and
-    aggregates of the old one, and as many providers of the same kind. If a server then has no
+    counts as running, also one that waits for "resize confirm". A new host then needs all traits
+    and aggregates of the old one, and as many providers of the same kind. If a server then has no
     place, the amounts alone decide if the drain is impossible.
 
     --rolling empties each host once, batch by batch. Each batch is back in service, empty, before
@@ -96,8 +96,8 @@ class PlanDrain(base.Lister):
         Option(
             '--requests <file>|nova',
             help='Read what the servers request (flavor, zone, server group): nova asks Nova, a '
-            'file has the answer of GET /servers/detail, and may have aggregates, server_groups '
-            'and migrations of GET /os-aggregates, /os-server-groups and /os-migrations',
+            'file has the answer of GET /servers/detail. It may also have the answers of '
+            'GET /os-aggregates, /os-server-groups and /os-migrations',
         ),
         server_options.NOVA_CONF,
         server_options.PROFILES,
