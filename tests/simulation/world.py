@@ -118,6 +118,10 @@ class Embedded(Direct):
         self._transport = _Tables(world.transport, exchange, turn)
 
     @property
+    def snapshot_reader(self):
+        return self._transport
+
+    @property
     def database(self):
         """What a plan says that it was made of: the same for all operators."""
         return URL
@@ -130,10 +134,10 @@ class Embedded(Direct):
 
 class _Tables(_Transport):
     def __init__(self, transport, exchange, turn):
-        super().__init__(transport.started)
+        super().__init__(transport.get_service)
         self._exchange, self._turn = exchange, turn
-        # The world closes it, not the operator who goes.
-        self.started = transport.started
+        # The world closes the service, not the operator who goes.
+        self.get_service = transport.get_service
 
     def send(self, request, *args, **kwargs):
         answer: requests.Response = self._exchange(request)
@@ -141,4 +145,8 @@ class _Tables(_Transport):
 
     def snapshot(self, roots=None, *, types=True):
         self._turn.handover()
-        return super().snapshot(roots, types=types)
+        return self.get_service().snapshot(roots, types=types)
+
+    def providers(self, roots):
+        self._turn.handover()
+        return self.get_service().providers(roots)
