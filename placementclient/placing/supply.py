@@ -35,24 +35,18 @@ class Supply:
         #: The parts that take something.
         self._parts = [part for part in self._request.parts if part.resources]
         self._labels = list(map(_label_part, self._parts))
-        classes = Counter(name for part in self._parts for name, _ in part.resources)
         self._common = [number for number, part in enumerate(self._parts) if not part.group]
-        is_isolated = self._request.apart and len(self._parts) - len(self._common) > 1
         #: Whether one part of a server may take what another one needs, whatever the site.
-        self._is_tied = max(classes.values(), default=0) > 1 or is_isolated or request.same_subtree
+        self._is_tied = (
+            self._has_shared_class() or self._is_isolated() or bool(request.same_subtree)
+        )
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
         sites = list(self._find_sites(topology.trees if trees is None else trees))
         self.complete = [pair for pair in sites if pair[1].is_complete]
         #: The sites of these trees; without any, those with inventory for some part.
         self._chosen = [site for _, site in self.complete or sites]
-        #: The number of servers of which each pool serves a part, by its UUID and the part.
-        self._pool_counts = {
-            (pool, part): self._count_of_provider(part, topology.snapshot.providers[pool])
-            for _, site in sites
-            for part, pools in enumerate(site.pools)
-            for pool in pools
-        }
+        self._pool_counts = self._count_by_pool(site for _, site in sites)
 
     def count_most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
         """Return the most servers that fit on some sites together; by default on all.
@@ -66,6 +60,24 @@ class Supply:
             for part, label in enumerate(self._labels)
         }
         return self._count_servers(chosen), by_class
+
+    def _has_shared_class(self) -> bool:
+        """Return True if two parts take the same class."""
+        classes = Counter(name for part in self._parts for name, _ in part.resources)
+        return max(classes.values(), default=0) > 1
+
+    def _is_isolated(self) -> bool:
+        """Return True if parts must not share a provider."""
+        return bool(self._request.apart) and len(self._parts) - len(self._common) > 1
+
+    def _count_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
+        """Return for how many servers each pool serves a part, by its UUID and the part."""
+        return {
+            (pool, part): self._count_of_provider(part, self._topology.snapshot.providers[pool])
+            for site in sites
+            for part, pools in enumerate(site.pools)
+            for pool in pools
+        }
 
     def _count_servers(self, sites: Mapping[Site, int]) -> int:
         """Return the most servers that fit on sites together, by the simplest way to count them."""
@@ -169,8 +181,8 @@ class Supply:
         content = (
             # Other trees use shared inventory of a tree: it is a pool for the tree too.
             tuple(
-                sum(self._count_of_provider(part, states[n]) for n in places if not bins[n].pool)
-                for part, places in enumerate(able)
+                sum(self._count_of_provider(part, state) for state in own)
+                for part, own in enumerate(_select_own_providers(states, bins, able))
             ),
             tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
             all(able),
@@ -188,7 +200,7 @@ class Supply:
         self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]
     ) -> bool:
         """Return True if the choice of a provider for one part limits the choice for another."""
-        return bool(self._is_tied) or not all(
+        return self._is_tied or not all(
             any(
                 able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])
                 for part in self._common
@@ -242,6 +254,13 @@ class _DistinctSearch(PartSearch):
             if other.group and other._replace(group=part.group) == part
         ]
         return [place for place in suitable if place >= max(twins, default=0)]
+
+
+def _select_own_providers(
+    states: Sequence[ProviderState], bins: Sequence[HostProvider], able: Sequence[Sequence[int]]
+) -> list[list[ProviderState]]:
+    """Return the providers that serve each part and are no pools."""
+    return [[states[number] for number in places if not bins[number].pool] for places in able]
 
 
 def _label_part(part: RequestPart) -> str:

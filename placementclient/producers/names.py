@@ -95,15 +95,20 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
         existing = [name for name in existing if name.startswith('CUSTOM_')]
     near = wording.suggestion(unknown, sorted(existing))
     custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
-    against = [name for name in unknown if name.upper().startswith('CUSTOM_')]
-    if against and not (custom or near or _CUSTOM.fullmatch(against[0])):
-        return describe_custom_name(against[0])
     if not custom:
-        return near or _suggest_longer_name(unknown, existing)
+        return near or _suggest_other_name(unknown, existing)
     if not all(map(_CUSTOM.fullmatch, custom)):
         return f'{near}{"" if near else "."} Names are made of A to Z, 0 to 9 and _'
     commands = ', '.join(f'{command} {name}' for name in custom)
     return f'{near}{" Or" if near else ";"} make it first: {commands}'
+
+
+def _suggest_other_name(unknown: Sequence[str], existing: Collection[str]) -> str:
+    """Return the form of a name that breaks the rule for own names, or longer names."""
+    own = next((name for name in unknown if name.upper().startswith('CUSTOM_')), None)
+    if own and not _CUSTOM.fullmatch(own):
+        return describe_custom_name(own)
+    return _suggest_longer_name(unknown, existing)
 
 
 def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> str:

@@ -208,18 +208,26 @@ class FittedFormatter:
 def _order_hideable_columns(columns: Sequence[_Column]) -> Iterator[_Column]:
     """Yield the columns that may be hidden, the least needed first."""
     by_name = {column.name: column for column in columns}
-    commands = by_name.get(_COMMAND)
-    repeated = [c for c in columns if commands and c is not commands and c.is_within(commands)]
     # A person knows a subject by its name.
     has_names = 'name' in by_name and all(map(str, by_name['name'].cells))
     turn = [
         *(column for column in columns if column.is_empty),
         *(column for column in columns if column.name == 'subject' and has_names),
         *(by_name[name] for name in _HIDDEN_FIRST if name in by_name),
-        *(column for column in repeated if any(map(_UUID.search, map(str, column.cells)))),
+        *_list_repeated_uuids(columns, by_name.get(_COMMAND)),
         *(column for column in reversed(columns[1:]) if column.name not in _NEEDED),
     ]
     yield from dict.fromkeys(turn)
+
+
+def _list_repeated_uuids(columns: Sequence[_Column], commands: _Column | None) -> list[_Column]:
+    """Return the columns of UUIDs that the commands in the same rows contain."""
+    return [
+        column
+        for column in columns
+        if commands and column is not commands and column.is_within(commands)
+        if any(map(_UUID.search, map(str, column.cells)))
+    ]
 
 
 def _sum_widths(widths: Sequence[int]) -> int:
