@@ -166,6 +166,8 @@ def _suggest_other_command(
         return ''
     if 'resource' in options and all('=' in word for word in arguments):
         return f'. Type: {" ".join(f"--resource {word}" for word in arguments)}'
+    if arguments[0].replace('.', '').isdecimal():
+        return f'. A value follows its = without a blank: NAME={arguments[0]}'
     forms = (form for end, form in _OTHER_FORMS.items() for c in commands if c.endswith(end))
     form = next(forms, '').format(shlex.quote(arguments[0]))
     return f'. Type: {form}' if form else '. The command takes no more arguments'

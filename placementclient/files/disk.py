@@ -73,8 +73,10 @@ def decode_text(content: bytes, path: str) -> str:
 
 
 def _describe_encoding(content: bytes, path: str) -> str:
-    """Return what is wrong with a text that is not UTF-8, and the command that converts it."""
+    """Return what is wrong with a file that is not UTF-8, and the command that converts a text."""
     is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if not is_wide and b'\0' in content:
+        return 'not a text file'
     encoding = 'UTF-16' if is_wide else 'ISO-8859-1'
     what = 'UTF-16 text, not UTF-8' if is_wide else 'not UTF-8 text, perhaps Latin-1'
     files = f'{shlex.quote(path)} > {shlex.quote(f"{path}.utf8")}'

@@ -245,7 +245,12 @@ class RehearseReshape(base.Lister):
     )
     options = (
         PLAN_FILE,
-        Option('--snapshot <file>', required=True, help='The snapshot of the plan, or a newer one'),
+        Option(
+            '--snapshot <file>',
+            required=True,
+            help='The snapshot of the plan, or a newer one: resource provider snapshot save makes '
+            'it',
+        ),
         *selection_options.TREES,
     )
 

@@ -15,6 +15,7 @@ from tests.unit.commands.clouds import save, small
     [
         ('trees: {}'.encode('utf-16'), 'UTF-16 text, not UTF-8. To convert it: iconv -f UTF-16'),
         ('name: h\xf6st'.encode('latin-1'), 'perhaps Latin-1. To convert it: iconv -f ISO-8859-1'),
+        (b'\x7fELF\x02\x00\xff\xfe', 'tree.yaml: not a text file'),
         (b'name: a\nchildren:\n\t- b\n', 'a tab indents the line, and YAML takes spaces only'),
         (b'name: a\n  traits: []\n b: c\n', 'yaml:2: '),
     ],

@@ -191,6 +191,10 @@ def test_resize_asks_for_an_amount_of_at_least_one(placement):
         ('show --provider compute1', '. Type the provider without --provider\n'),
         ('inventory set compute1 --amend VCPU=64', '. Type: --resource VCPU=64\n'),
         ('list VCPU=4', '. Type: --resource VCPU=4\n'),
+        (
+            'inventory set b --match a --amend --resource VCPU:allocation_ratio 8',
+            '. A value follows its = without a blank: NAME=8\n',
+        ),
         ('list compute1', '. Type: placement resource provider show compute1\n'),
     ],
 )
