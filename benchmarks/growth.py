@@ -3,8 +3,7 @@
 
     python -m benchmarks.growth [PART OF A NAME ...]
 
-Files that are read, large answers, facts of hosts, command lines, a plan. It ends with 1 if
-something takes more.
+Files, large answers, facts of hosts, command lines, a plan. It ends with 1 if one takes more.
 """
 
 from __future__ import annotations
