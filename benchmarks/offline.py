@@ -75,7 +75,9 @@ def main() -> None:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-            _, _, used = os.wait4(process.pid, 0)
+            _, ended, used = os.wait4(process.pid, 0)
+            if (status := os.waitstatus_to_exitcode(ended)) in (1, 2):
+                raise SystemExit(f'{command} failed: exit {status}')
             wall, cpu = time.perf_counter() - began, used.ru_utime + used.ru_stime
             print(
                 f'{command.replace("--snapshot {} ", ""):<61} {wall:>6.1f} s, of CPU {cpu:>5.2f} s '

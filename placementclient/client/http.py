@@ -126,7 +126,7 @@ class Client:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the microversion in use is known, chosen or negotiated."""
+        """Return True if the microversion in use is known, chosen or negotiated."""
         return self._settled is not None
 
     @property

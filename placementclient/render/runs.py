@@ -26,7 +26,7 @@ _AS_PLANNED = 'as planned'
 _TREES = ('tree', 'state', 'reason')
 
 
-class Verdict(enum.StrEnum):
+class DeviationVerdict(enum.StrEnum):
     """A verdict on a deviation from a plan."""
 
     #: The plan is made in part, or what it made is gone.
@@ -163,9 +163,9 @@ def _summarize_tree(deviations: Collection[Finding]) -> str:
         return Status.DIFFERS
     if any(deviation.reason == PLAN_ROLLED_BACK for deviation in deviations):
         return Status.ROLLED_BACK
-    if any(judge_deviation(deviation) is Verdict.PENDING for deviation in deviations):
+    if any(judge_deviation(deviation) is DeviationVerdict.PENDING for deviation in deviations):
         return 'not applied'
-    return Verdict.CHANGED_LATER if deviations else _AS_PLANNED
+    return DeviationVerdict.CHANGED_LATER if deviations else _AS_PLANNED
 
 
 def list_deviations(changes: Iterable[Change], deviations: Iterable[Finding]) -> Output:
@@ -181,11 +181,15 @@ def list_deviations(changes: Iterable[Change], deviations: Iterable[Finding]) ->
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 
 
-def judge_deviation(deviation: Finding) -> Verdict:
+def judge_deviation(deviation: Finding) -> DeviationVerdict:
     """Return the verdict on a deviation from a plan."""
     if deviation.is_error:
-        return Verdict.DAMAGED
-    return Verdict.PENDING if deviation.kind == 'not-applied' else Verdict.CHANGED_LATER
+        return DeviationVerdict.DAMAGED
+    return (
+        DeviationVerdict.PENDING
+        if deviation.kind == 'not-applied'
+        else DeviationVerdict.CHANGED_LATER
+    )
 
 
 def summarize_rehearsal(result: Rehearsal) -> str:

@@ -71,7 +71,7 @@ class DocumentCommand(base.ShowOne):
 
     @property
     def prints_text(self) -> bool:
-        """Whether the command prints the lines of the text, and not its data."""
+        """Return True if the command prints the lines of the text, and not its data."""
         return bool(self.args.formatter == self.formatter_default)
 
     @abc.abstractmethod

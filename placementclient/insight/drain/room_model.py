@@ -20,7 +20,7 @@ T = TypeVar('T')
 
 
 class Rearrangement(NamedTuple):
-    """How many servers leave their hosts, come to others, and are new, in a solution of the model.
+    """The numbers of servers that leave their hosts, come to others, and are new, in a solution.
 
     :param leaving: by the index of the alike servers in :attr:`RoomProblem.movable`
     """
