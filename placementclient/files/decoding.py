@@ -32,17 +32,14 @@ _KINDS = {
 _MARKS = {b'SQLite format 3\0': 'database'} | {
     format.encode(): kind for format, kind in _KINDS.items()
 }
-#: What the beginning of a file looks like, and what takes the file.
+#: The description of each kind, with what takes the file.
+_DESCRIPTIONS = {
+    'database': 'a SQLite database (--os-placement-database sqlite:////folder/file takes it)',
+    'snapshot': 'a snapshot (--snapshot takes it)',
+    'plan': 'a plan ("placement resource provider reshape show FILE" shows it)',
+}
+#: What the beginning of any other file looks like, and what takes the file.
 _LOOKS = (
-    (
-        re.compile(rb'\ASQLite format 3\0'),
-        'a SQLite database (--os-placement-database sqlite:////folder/file takes it)',
-    ),
-    (re.compile(rb'\A[^,]{0,80}placementclient/snapshot'), 'a snapshot (--snapshot takes it)'),
-    (
-        re.compile(rb'\A[^,]{0,80}placementclient/plan'),
-        'a plan ("placement resource provider reshape show FILE" shows it)',
-    ),
     (
         re.compile(rb'\bfrom_resource_provider\b|^["{\s]*(?:moves|sources)"?:', re.MULTILINE),
         'a specification ("placement resource provider reshape plan --spec FILE" makes a plan)',
@@ -70,6 +67,8 @@ _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
 
 def describe_content(content: bytes) -> str:
     """Return what a file looks like, and what takes it: ``a specification (…)``; else ``''``."""
+    if kind := detect_kind(content):
+        return _DESCRIPTIONS[kind]
     for pattern, description in _LOOKS:
         if match := pattern.search(content[:_LOOKED_AT]):
             return description.format(*(group.decode() for group in match.groups()))
@@ -108,7 +107,7 @@ class FileContent:
         envelope = value if isinstance(value, Envelope) else Envelope()
         kind = _KINDS.get(str(envelope.format))
         if kind != self.kind:
-            other = describe_content(self.content) or (f'a {kind}' if kind else '')
+            other = _DESCRIPTIONS[kind] if kind else describe_content(self.content)
             raise self.error(f'not a {self.kind}{other and f", but {other}"}')
         if envelope.version not in versions:
             raise self.error(f'{kind} version {envelope.version!r} is not known')

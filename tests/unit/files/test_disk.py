@@ -138,6 +138,13 @@ def test_a_snapshot_is_refused_where_another_file_is_expected(tmp_path, snapshot
     )
 
 
+def test_a_snapshot_is_refused_by_name_whatever_the_order_of_its_keys(tmp_path):
+    path = tmp_path / 'cloud.json'
+    path.write_text('{"version": 2, "format": "placementclient/snapshot"}')
+    with pytest.raises(errors.BadFile, match=r'is a snapshot \(--snapshot takes it\); this'):
+        disk.read_document(str(path))
+
+
 def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path):
     path, rows = tmp_path / 'plan.json', tmp_path / 'map.csv'
     plan = plan_of_one_row()
