@@ -22,15 +22,15 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 def summarize(changes: Iterable[Change]) -> str:
     """Count the providers and consumers that change, in a sentence without its full stop."""
-    providers, kinds = Counter[str](), Counter[str]()
+    providers, consumers = Counter[str](), Counter[str]()
     for change in changes:
         providers.update(filter(None, map(_provider_verb, change.providers)))
-        kinds.update(map(_consumer_verb, change.consumers))
-    return (
-        f'{counted(providers["create"], "provider")} to create, '
-        f'{providers["change"]} to change, {providers["delete"]} to delete'
-        f'{_count_consumers(kinds)}'
+        consumers.update(map(_consumer_verb, change.consumers))
+    clauses = (
+        _count_verbs('provider', providers, ('create', 'change', 'delete')),
+        _count_verbs('allocation', consumers, ('move', 'change', 'add', 'free')),
     )
+    return '; '.join(filter(None, clauses)) or 'Nothing to change'
 
 
 def _provider_verb(change: ProviderChange) -> str:
@@ -40,14 +40,13 @@ def _provider_verb(change: ProviderChange) -> str:
     return 'delete' if change.after is None else 'change' if change.is_changed else ''
 
 
-def _count_consumers(kinds: Counter[str]) -> str:
-    """Return a clause with the number of consumers by what happens to them."""
-    clause, mark = '', '; '
-    for verb in ('move', 'change', 'add', 'free'):
-        if number := kinds[verb]:
-            allocations = counted(number, 'allocation') if mark == '; ' else str(number)
-            clause, mark = f'{clause}{mark}{allocations} to {verb}', ', '
-    return clause
+def _count_verbs(noun: str, numbers: Counter[str], verbs: Iterable[str]) -> str:
+    """Return ``2 providers to create, 1 to change``, without the verbs whose number is 0."""
+    first, *others = [verb for verb in verbs if numbers[verb]] or ['']
+    if not first:
+        return ''
+    rest = (f', {numbers[verb]} to {verb}' for verb in others)
+    return f'{counted(numbers[first], noun)} to {first}{"".join(rest)}'
 
 
 def _consumer_verb(change: ConsumerChange) -> str:

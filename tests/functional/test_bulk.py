@@ -103,7 +103,7 @@ def test_a_dry_run_prints_what_differs(client, placement):
     ]
     assert result.stderr == (
         'Skipped, without VCPU: compute0_gpu0, compute0_gpu1, compute1_gpu0 and 2 others\n'
-        '0 providers to create, 2 to change, 0 to delete (exit 3)\n'
+        '2 providers to change (exit 3)\n'
     )
     assert content(clouds.captured(client)) == before
 
@@ -131,7 +131,7 @@ def test_bulk_edits_show_the_changes_and_ask(client, placement):
     assert result.stderr == (
         '~ compute0 VCPU:reserved 0 → 2\n'
         '~ compute1 VCPU:reserved 0 → 2\n'
-        '0 providers to create, 2 to change, 0 to delete. Go on? This is not a terminal: '
+        '2 providers to change. Go on? This is not a terminal: '
         'use --yes to confirm\n'
     )
     assert vcpu(client, 'compute0') == (0, 4.0)

@@ -52,14 +52,19 @@ def test_a_plan_is_written_shown_applied_verified_and_rolled_back(placement, cli
     written = placement(f'resource provider tree apply {trees} --plan {path}')
     assert (written.status, content(clouds.captured(client))) == (0, content(before))
     assert written.stderr == (
-        f'1 provider to create, 1 to change, 0 to delete. The plan is in {path}\n'
+        f'1 provider to create, 1 to change. The plan is in {path}\n'
         f'Next: placement resource provider reshape show {path}\n'
     )
     shown = placement(f'resource provider reshape show {path}')
-    assert shown.stdout.startswith('1 provider to create, 1 to change, 0 to delete\n')
+    assert shown.stdout.startswith('1 provider to create, 1 to change\n')
+    prefix = 'placement resource provider reshape'
+    assert shown.stderr == (
+        f'Next:\n  1. Rehearse, which changes nothing: {prefix} rehearse {path} --snapshot FILE\n'
+        f'  2. {prefix} apply {path}\n'
+    )
     assert 'before' in shown.stdout
     summary = placement(f'resource provider reshape show {path} --summary')
-    assert summary.stdout == ('1 provider to create, 1 to change, 0 to delete\n  host: 3 changes\n')
+    assert summary.stdout == ('1 provider to create, 1 to change\n  host: 3 changes\n')
     unread = placement(f'resource provider reshape rehearse {path}')
     assert (unread.status, unread.stdout) == (2, '')
     assert 'the following arguments are required: --snapshot' in unread.stderr
@@ -135,7 +140,7 @@ def test_a_total_below_what_is_in_use_is_a_warning(placement, client, tmp_path):
             f'{used}. Placement grants nothing more there until enough is freed\n' in result.stderr
         )
     shown = placement(f'resource provider reshape show {path}').stdout
-    assert shown.startswith('0 providers to create, 1 to change, 0 to delete; 1 warning\n')
+    assert shown.startswith('1 provider to change; 1 warning\n')
     assert shown.endswith(f'Warnings:\n  compute0: {used}\n')
 
 

@@ -65,7 +65,7 @@ def test_sync_adds_and_removes_hosts_of_aggregates_once(
 
     dry = placement(*SYNC, *source, '--remove', '--dry-run', '-f', 'json')
     assert dry.status == 3
-    assert dry.stderr == '0 providers to create, 1 to change, 0 to delete (exit 3)\n'
+    assert dry.stderr == '1 provider to change (exit 3)\n'
     assert rows(dry) == [('short.a.b', [AZ], 'planned'), UNKNOWN, ('out', None, 'left alone')]
     assert within('short.a.b') == {FOREIGN}
     assert placement(*SYNC, *source).status == 2, 'there is nobody to ask'

@@ -148,7 +148,7 @@ def test_a_dry_run_prints_the_changes_of_the_fixes_and_nothing_is_fixed_without_
     assert rows['withheld', 'MEMORY_MB:reserved']['after'] == 1024
     assert rows['owner_gpu', 'traits']['after'] == ['OWNER_NOVA']
     assert result.stderr.splitlines()[-1] == (
-        '0 providers to create, 3 to change, 0 to delete; 5 allocations to free (exit 3)'
+        '3 providers to change; 5 allocations to free (exit 3)'
     )
     assert content(clouds.captured(small.client)) == content(before)
     assert small.audit(placement, *small.files, '--fix', '--dry-run') == result

@@ -86,7 +86,7 @@ def test_tree_apply_moves_a_used_class_with_its_allocations(placement, client, c
 
     dry = placement(f'{TREE} apply after.yaml --dry-run -f json')
     assert (dry.status, capture(client).providers) == (3, before.providers)
-    assert dry.stderr.endswith('1 provider to create, 1 to change, 0 to delete; '
+    assert dry.stderr.endswith('1 provider to create, 1 to change; '
                                '3 allocations to move (exit 3)\n')  # fmt: skip
 
     applied = placement(f'{TREE} apply after.yaml --yes -f json')

@@ -78,7 +78,7 @@ def test_plan_warns_of_migrations_under_way(placement, cloud):
     Path('migrations.json').write_text(json.dumps([record]))
     message = placement(f'{planned} --migrations migrations.json').stderr
     assert message == (
-        '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 1 warning\n'
+        '2 providers to create, 1 to change; 6 allocations to move; 1 warning\n'
         'compute1: migrations in progress: 2; finish them first if you can\nwrote plan.json\n'
         'Next: placement resource provider reshape show plan.json\n'
     )
@@ -174,15 +174,15 @@ def test_a_plan_that_was_made_of_another_service_says_so(placement, cloud):
     unconfirmed = placement(f'{PREFIX} apply plan.json')
     applied = placement(f'{PREFIX} apply plan.json --yes')
     assert (unconfirmed.status, applied.status) == (2, 0)
-    extent, made, origin, here, *_ = applied.stderr.splitlines()
-    assert extent == (
-        '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 2 warnings'
+    extent, warning, planned, here, *_ = applied.stderr.splitlines()
+    assert extent == '2 providers to create, 1 to change; 6 allocations to move; 2 warnings'
+    assert warning == 'WARNING: the plan was made on another Placement'
+    assert planned == (
+        '  planned on https://elsewhere/placement, the state of 2026-11-01T22:00:00+00:00'
     )
-    assert made == 'Planned on the state of 2026-11-01T22:00:00+00:00'
-    assert origin == 'The plan is of another Placement: https://elsewhere/placement'
-    assert here.startswith('Placement: ')
+    assert here.startswith('  applied on sqlite:')
     assert unconfirmed.stderr.splitlines() == [
-        *(extent, made, origin, here),
+        *(extent, warning, planned, here),
         'Apply plan.json to 1 tree? This is not a terminal: use --yes to confirm',
     ]
 

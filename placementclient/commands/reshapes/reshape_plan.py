@@ -217,8 +217,15 @@ class ShowReshape(DocumentCommand):
         plan = replace(plan, changes=plan.select_changes(self.args.tree))
         if plan.changes and self.args.plan != '-':
             is_applied = os.path.exists(get_journal_path(self.args.plan))
-            following = 'status' if is_applied else 'apply'
-            self.next_steps = (make_reshape_command(following, self.args.plan),)
+            status, rehearse, apply = (
+                make_reshape_command(name, self.args.plan)
+                for name in ('status', 'rehearse', 'apply')
+            )
+            self.next_steps = (
+                (status,)
+                if is_applied
+                else (f'Rehearse, which changes nothing: {rehearse} --snapshot FILE', apply)
+            )
         shown = plans.format_plan(plan, is_summary=self.args.summary)
         if self.app.stdout.isatty():
             shown = wrap_lines(map(escape_line, shown), get_line_width())

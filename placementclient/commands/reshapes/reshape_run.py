@@ -234,12 +234,17 @@ def _list_places(plan: Plan, here: str) -> list[str]:
 
     :param here: the URL of this service
     """
-    origin, lines = plan.origin, list[str]()
-    if origin is not None and origin.captured_at is not None and origin.service is not None:
-        lines.append(f'Planned on the state of {origin.captured_at}')
-        if origin.service != here:
-            lines.append(f'The plan is of another Placement: {origin.service}')
-    return [*lines, f'Placement: {here}']
+    from placementclient.model.snapshots import is_of_other_service
+
+    origin = plan.origin
+    made = f'the state of {origin.captured_at}' if origin and origin.captured_at else ''
+    if origin and is_of_other_service(origin, here):
+        return [
+            'WARNING: the plan was made on another Placement',
+            f'  planned on {origin.service}' + (f', {made}' if made else ''),
+            f'  applied on {here}',
+        ]
+    return [*([f'Planned on {made}'] if made else []), f'Placement: {here}']
 
 
 def _describe_selection(count: int, plan: Plan) -> str:

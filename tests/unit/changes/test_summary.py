@@ -32,4 +32,8 @@ def test_a_summary_counts_what_happens_to_the_allocations_of_a_consumer(before, 
     sentence = summarize(
         [Change({'': ''}, *(Snapshot((), [consumer_of(side)]) for side in (before, after)))]
     )
-    assert sentence == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'
+    assert sentence == f'1 allocation to {verb}'
+
+
+def test_a_summary_of_no_change_says_so():
+    assert summarize([]) == 'Nothing to change'
