@@ -20,6 +20,8 @@ from placementclient.render.repairs import Invocation, choose_next_step
 _COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
 #: The cell of a finding that --fix does not fix: the column reason says why.
 LEFT = 'left to you'
+#: The cells of those that need no command any more.
+_FIXED = ('done', 'planned')
 #: About a host of which the lists know nobody.
 _FOREIGN = ', so it is a host of another Nova, of another cell, or a removed one'
 _MOST_SEVERE_FIRST = list(Severity)
@@ -61,6 +63,19 @@ def list_omitted_checks(audit: Audit) -> list[str]:
     return [f'{", ".join(ids)} ({lacking})' for lacking, ids in _group_reasons(lists)]
 
 
+def summarize_omitted_checks(audit: Audit) -> str:
+    """Return the sentence with the number of the checks that were not made, and what they need."""
+    lacking = dict.fromkeys(name for names in audit.left_out.values() for name in names)
+    options = [f'--{name}' for name in lacking if ' ' not in name]
+    reasons = [f'Missing: {", ".join(options)}'] if options else []
+    reasons += [f'{reason[0].upper()}{reason[1:]}' for reason in lacking if ' ' in reason]
+    number = counted(len(audit.left_out), 'check')
+    first = f'{number} was left out (-v names it)'
+    if len(audit.left_out) > 1:
+        first = f'{number} were left out (-v names them)'
+    return '. '.join([first, *reasons])
+
+
 def _group_reasons(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
     """Return each reason with the names that it belongs to."""
     names: dict[str, list[str]] = {}
@@ -75,7 +90,9 @@ def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
     names = [f'{listed(sorted(servers), 3)} ({reason})' for reason, servers in skipped]
     if names:
         count = counted(len(audit.passed_over), 'server')
-        yield f'Audit again later, as {count} could not be judged: {"; ".join(names)}'
+        verb = 'was' if len(audit.passed_over) == 1 else 'were'
+        later = 'Audit again later; if you gave files, with new ones'
+        yield f'{count} {verb} not judged: {"; ".join(names)}. {later}'
 
 
 def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
@@ -145,6 +162,7 @@ def format_findings(
     findings = [dict(zip(names, cells, strict=True)) for cells in rows]
     if 'severity' in names:
         findings.sort(key=lambda row: _MOST_SEVERE_FIRST.index(Severity(row['severity'])))
+    _drop_needless_commands(findings)
     for number, row in enumerate(findings):
         if number:
             yield ''
@@ -155,9 +173,27 @@ def format_findings(
         yield f'Explain: {program} resource provider audit --explain {example}'
 
 
+def _drop_needless_commands(findings: Iterable[dict[str, object]]) -> None:
+    """Remove the commands of the findings that are fixed, and those that are printed already."""
+    titles = dict[object, str]()
+    for row in findings:
+        command = row.get('command')
+        if row.get('fix') in _FIXED:
+            row['command'] = ''
+        elif command in titles:
+            row['command'] = f'the command of {titles[command]} above'
+        elif command:
+            titles[command] = _format_title(row)
+
+
+def _format_title(row: dict[str, object]) -> str:
+    """Return the first line of a finding."""
+    return ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
+
+
 def _format_finding(row: dict[str, object], width: int) -> Iterator[str]:
     """Yield the lines of one finding; its command is never broken."""
-    yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
+    yield _format_title(row)
     if 'severity' in row and 'id' in row:
         yield from wrap_lines([f'  {describe_check(str(row["id"]))}'], width, hanging=2)
     is_left = bool(row.get('reason')) and row.get('fix') == LEFT

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import counted, suggestion
+from placementclient.basis.wording import suggestion
 from placementclient.commands.framework import (
     base,
     change_command,
@@ -316,13 +316,7 @@ class AuditCloud(ChangeCommand):
         if self.args.id and audit.left_out.keys() - {finding.kind for finding in audit.findings}:
             raise errors.PlacementError(f'--id needs more lists: {"; ".join(groups)}')
         if groups:
-            number = len(audit.left_out)
-            why = (
-                'was left out, as it needs more lists; -v names it'
-                if number == 1
-                else 'were left out, as they need more lists; -v names them'
-            )
-            self.log.warning(f'{counted(number, "check")} {why}')
+            self.log.warning(findings.summarize_omitted_checks(audit))
         for group in groups:
             self.log.info(f'  {group}')
 

@@ -35,7 +35,7 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
 
 #: The reason to skip a server that may be new, or just be moving.
-CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
+CHANGED = 'changed in Nova after the snapshot, or up to 10 minutes before'
 #: Makes a finding of a check, which gives it its kind and severity.
 make_finding = partial(Finding, '')
 

@@ -52,6 +52,19 @@ def test_paragraphs_begin_with_the_most_severe_finding_and_say_what_its_check_fi
     assert lines[3:5] == ['info consumer-untyped s', f'  {untyped}']
 
 
+def test_a_paragraph_has_no_command_that_is_done_or_printed_already():
+    names = ('id', 'subject', 'command', 'fix')
+    fixes = ['done', 'planned', 'left to you', 'left to you', 'failed: x']
+    rows = [('orphan', f's{n}', 'cmd', fix) for n, fix in enumerate(fixes)]
+    assert [*findings.format_findings(names, rows, 80, 'placement')] == [
+        'orphan s0', '  Fix: done', '',
+        'orphan s1', '  Fix: planned', '',
+        'orphan s2', '  Run: cmd', '  Fix: left to you', '',
+        'orphan s3', '  Run: the command of orphan s2 above', '  Fix: left to you', '',
+        'orphan s4', '  Run: the command of orphan s2 above', '  Fix: failed: x',
+    ]  # fmt: skip
+
+
 def test_evidence_of_a_consumer_without_a_type_is_a_sentence():
     facts = {'type': None, 'typed': 9, 'of': 10}
     finding = Finding('consumer-untyped', 's', facts, severity=Severity.INFO, reason='x')

@@ -22,8 +22,11 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 #: The last line.
 WRONG = 'Problems found; nothing was fixed (exit 3)\n'
 #: Printed where servers and migrations are all that is known, or nothing is.
-LEFT_OUT = '15 checks were left out, as they need more lists; -v names them\n'
-ALL_LEFT_OUT = LEFT_OUT.replace('15', '26')
+LEFT_OUT = (
+    '15 checks were left out (-v names them). Missing: --ports, --agents, --subnets, '
+    '--hypervisors, --services, --nodes, --flavors, --limits\n'
+)
+ALL_LEFT_OUT = LEFT_OUT.replace('15', '26').replace('--ports', '--servers, --migrations, --ports')
 SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
 DELETED = [SERVERS[0] | {'Status': 'DELETED'}]
 
@@ -48,7 +51,8 @@ def rows(result):
 def test_audit_names_left_out_checks_with_v(audit):
     result = audit('-f json -v', servers=SERVERS, migrations=[])
     first, *groups, last = result.stderr.splitlines(keepends=True)
-    assert (first, last) == (LEFT_OUT, WRONG)
+    flavors = '. The list of servers has no flavors with extra specs: GET /servers/detail has them'
+    assert (first, last) == (LEFT_OUT.replace('\n', f'{flavors}\n'), WRONG)
     assert [group.strip() for group in groups] == [
         'class-without-flavor, port-resources (--ports)',
         'trait-mismatch (the list of servers has no flavors with extra specs: GET /servers/detail '
@@ -343,9 +347,9 @@ def test_audit_counts_the_servers_that_it_skips(audit):
     result = audit(WITHOUT, live, servers=fresh)
     assert (result.status, result.stdout) == (0, '[]\n')
     assert result.stderr.splitlines()[-1] == (
-        'Audit again later, as 12 servers could not be judged: lost00, lost01, lost02 and 8 more '
-        '(changed by Nova less than 10 minutes before the snapshot, or since); busy (it is under '
-        'way: rebuilding)'
+        '12 servers were not judged: lost00, lost01, lost02 and 8 more (changed in Nova after '
+        'the snapshot, or up to 10 minutes before); busy (it is under way: rebuilding). Audit '
+        'again later; if you gave files, with new ones'
     )
 
 

@@ -96,7 +96,7 @@ def test_audit_reads_other_lists_of_a_service_after_a_refusal(placement, ask):
     assert refused == 'Forbidden (HTTP 403). Give the list as a file: --hypervisors FILE'
     assert incomplete.startswith('the network service: ports: has no resource_request')
     assert summary == [
-        '7 checks were left out, as they need more lists; -v names them',
+        '7 checks were left out (-v names them). Missing: --ports, --hypervisors',
         f'Incomplete: 5 of {len(CHECKS)} checks not made',
     ]
     assert result.status == 1
