@@ -12,7 +12,7 @@ from placementclient.model import patterns
 from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.requests import split_alternatives
-from placementclient.placing.shapes import has_each
+from placementclient.placing.shapes import has_one_of_each
 
 #: The place of options.
 _NOWHERE = Cursor(None, '', '')
@@ -60,7 +60,7 @@ class ProviderSelector:
         if name := self.with_class:
             yield 'with_class', lambda state: name in state.inventories
         if groups := split_alternatives(self.member_of):
-            yield 'member_of', lambda state: has_each(state.aggregates, groups)
+            yield 'member_of', lambda state: has_one_of_each(state.aggregates, groups)
 
     def _make_error(self, field: str, states: Collection[ProviderState]) -> errors.PlacementError:
         """Return the error for the first condition that no provider meets."""

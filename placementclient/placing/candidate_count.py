@@ -23,7 +23,7 @@ class Slot(NamedTuple):
     """A provider that can serve groups of a request; equal ones are counted together.
 
     :param groups: the numbers of the groups that it can still serve
-    :param free: by class, in their order, the amount that one server can still have of it
+    :param free: the amount that one server can still have of each class, by class
     """
 
     groups: frozenset[int]
@@ -61,7 +61,7 @@ class CandidateCount:
 
     @property
     def is_exact(self) -> bool:
-        """Return True if the total is exact; otherwise it is a lower bound."""
+        """True if the total is exact; otherwise it is a lower bound."""
         return all(tree.is_exact for tree in self.trees)
 
     @property
@@ -90,15 +90,15 @@ def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str
     parts = parse_request(request)
     counts: dict[object, tuple[int, bool]] = {}
 
-    def in_tree(root: str) -> TreeCandidates:
+    def count_in_tree(root: str) -> TreeCandidates:
         kind = topology.make_tree_key(root, parts.trees)
         if kind not in counts:
             states = topology.list_serving_providers(root)
-            hosts = topology.list_host_providers(root, parts.trees)
-            counts[kind] = _count_in_tree(parts, states, hosts)
+            providers = topology.list_host_providers(root, parts.trees)
+            counts[kind] = _count_in_tree(parts, states, providers)
         return TreeCandidates(topology.trees[root][0].name, *counts[kind])
 
-    return in_tree
+    return count_in_tree
 
 
 def count_candidates(topology: Topology, request: CandidateRequest) -> CandidateCount:
@@ -109,44 +109,44 @@ def count_candidates(topology: Topology, request: CandidateRequest) -> Candidate
 
 
 def _count_in_tree(
-    request: Request, states: Sequence[ProviderState], hosts: Sequence[HostProvider]
+    request: Request, states: Sequence[ProviderState], providers: Sequence[HostProvider]
 ) -> tuple[int, bool]:
     """Return the number of candidates in a tree, and whether the number is exact."""
     grants = make_grants(states)
-    options = find_serving_providers(request, hosts, grants)
-    if options is None or not all(options):
+    suitable = find_serving_providers(request, providers, grants)
+    if suitable is None or not all(suitable):
         return 0, True
     if request.subtrees:
-        search = PartSearch(request, hosts, options, grants)
+        search = PartSearch(request, providers, suitable, grants)
         return sum(1 for _ in search.find_places()), not search.is_cut
     # The ways to serve the common group one by one, each with those of the groups.
     common = [number for number, part in enumerate(request.parts) if not part.group]
     ungrouped = request._replace(
         parts=tuple(request.parts[number] for number in common), apart=frozenset()
     )
-    search = PartSearch(ungrouped, hosts, [options[number] for number in common], grants)
+    search = PartSearch(ungrouped, providers, [suitable[number] for number in common], grants)
     count, total = _make_group_counter(request), 0
     for _ in search.find_places():
-        slots = Counter(_find_slots(request, options, states, search.taken))
+        slots = Counter(_find_slots(request, suitable, states, search.taken))
         total += count(0, frozenset(slots.items()))
     return total, not search.is_cut
 
 
 def _find_slots(
     request: Request,
-    options: Sequence[Sequence[int]],
+    suitable: Sequence[Sequence[int]],
     states: Sequence[ProviderState],
     taken: dict[tuple[int, str], int],
 ) -> Iterator[Slot]:
     """Yield a slot for each provider of a tree that can serve a group.
 
-    :param options: by part of the request, the places in ``states`` of those that can serve it
-    :param taken: by place and class, the amount that the parts without a group take
+    :param suitable: by part of the request, the indexes into ``states`` of those that can serve it
+    :param taken: by index and class, the amount that the parts without a group take
     """
     groups = [number for number, part in enumerate(request.parts) if part.group]
     names = {name for number in groups for name, _ in request.parts[number].resources}
     for place, state in enumerate(states):
-        serving = frozenset(number for number in groups if place in options[number])
+        serving = frozenset(number for number in groups if place in suitable[number])
         if serving:
             free = {
                 name: inventory.units.largest_amount(state.free(name)) - taken.get((place, name), 0)
@@ -179,7 +179,7 @@ def _make_group_counter(request: Request) -> Callable[[int, SlotCounts], int]:
             if number in slot.groups and has_room:
                 later = Counter(dict(slots))
                 later[slot] -= 1
-                later[Slot(slot.groups - request.excluded_parts(number), free)] += 1
+                later[Slot(slot.groups - request.find_excluded_parts(number), free)] += 1
                 remaining = frozenset((kind, n) for kind, n in later.items() if n)
                 total += multiplicity * count(first + 1, remaining)
         return total

@@ -21,11 +21,12 @@ class PartSearch:
     def __init__(
         self,
         request: Request,
-        bins: Sequence[HostProvider],
+        providers: Sequence[HostProvider],
         suitable: Sequence[Sequence[int]],
         grants: Grants,
     ) -> None:
-        self._request, self._bins, self._suitable, self._grants = request, bins, suitable, grants
+        self._request, self._providers = request, providers
+        self._suitable, self._grants = suitable, grants
         self.steps_left = MAX_STEPS
         #: The provider of each part, by number.
         self._chosen: dict[int, int] = {}
@@ -47,7 +48,8 @@ class PartSearch:
             return
         number = self._order[len(chosen)]
         part = self._request.parts[number]
-        separate = {chosen[other] for other in self._request.excluded_parts(number) & chosen.keys()}
+        excluded = self._request.find_excluded_parts(number)
+        separate = {chosen[other] for other in excluded & chosen.keys()}
         for place in self._order_providers(self._suitable[number], part):
             self.steps_left -= 1
             if self.is_cut:
@@ -74,9 +76,9 @@ class PartSearch:
 
     def _meets_joint_conditions(self) -> bool:
         """Return True if the chosen providers meet the conditions on several parts together."""
-        request, chosen, bins = self._request, self._chosen, self._bins
+        request, chosen, providers = self._request, self._chosen, self._providers
         common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
-        if not has_common_traits(request, bins, common):
+        if not has_common_traits(request, providers, common):
             return False
         for numbers in request.subtrees:
             together = {chosen[number] for number in numbers}
@@ -85,7 +87,7 @@ class PartSearch:
         for traits, numbers in request.ancestors:
             together = {chosen[number] for number in numbers}
             if not any(
-                traits <= bins[place].traits and bins[place].parent is not None
+                traits <= providers[place].traits and providers[place].parent is not None
                 for place in self._find_common_ancestors(together) - together
             ):
                 return False
@@ -93,7 +95,7 @@ class PartSearch:
 
     def _find_common_ancestors(self, places: Collection[int]) -> set[int]:
         """Return the providers above all of some providers, of which one may be among them."""
-        return set.intersection(*(set(list_lineage(self._bins, place)) for place in places))
+        return set.intersection(*(set(list_lineage(self._providers, place)) for place in places))
 
 
 class OptionSearch(PartSearch):
@@ -107,7 +109,7 @@ class OptionSearch(PartSearch):
         room: Sequence[int],
         pools: Pools,
     ) -> None:
-        super().__init__(request, shape.bins, suitable, self._is_granted)
+        super().__init__(request, shape.providers, suitable, self._is_granted)
         self._shape, self._room, self._pools = shape, room, pools
         self._shared = dict(request.shared)
         self._are_twins_skipped = False
@@ -123,7 +125,7 @@ class OptionSearch(PartSearch):
         if not self._request.is_lax:
             yield from map(self._make_option, self.find_places())
             return
-        option, totals = self._shape.sum_least_amounts(self._request), self._shape.totals
+        option, totals = self._shape.build_lax_option(self._request), self._shape.totals
         needed = self._request.totals.items()
         if all(self._room[totals[name]] >= amount for name, amount in needed) and all(
             self._pools.get(pool, 0) >= amount for pool, amount in option.shared
@@ -152,21 +154,19 @@ class OptionSearch(PartSearch):
 
     def _rank_provider(self, place: int, name: str) -> int:
         """Return a key that sorts the providers for a part: by their free amount of a class."""
-        pool = self._bins[place].pool
+        pool = self._providers[place].pool
         if any(uuid == pool for uuid, _ in self._shared):
             # A server that uses it already stays, so that no data are copied.
             return -1
         return self._find_free_amount(place, name) if name or pool else 0
 
     def _find_free_amount(self, place: int, name: str) -> int:
-        """Return the free amount of a class on a provider."""
-        pool = self._bins[place].pool
+        pool = self._providers[place].pool
         if pool is not None:
             return self._pools.get((pool, name), 0)
         return self._room[self._shape.rooms[place, name]]
 
     def _is_granted(self, place: int, name: str, amount: int) -> bool:
-        """Return True if a provider can grant an amount of a class."""
         return self._shape.units[place][name].admits(amount) and amount <= self._find_free_amount(
             place, name
         )
@@ -176,7 +176,7 @@ class OptionSearch(PartSearch):
         shape = self._shape
         local, shared = [], []
         for (place, name), amount in sorted(self.taken.items()):
-            pool = self._bins[place].pool
+            pool = self._providers[place].pool
             if pool is not None:
                 more = amount - self._shared.get((pool, name), 0)
                 if more > 0:

@@ -34,7 +34,7 @@ class HostProvider(NamedTuple):
     """A provider of a host's tree, or a sharing provider that serves the host.
 
     :param parent: the number of the nearest one above; ``None`` if there is none
-    :param units: by class, in their order
+    :param units: pairs of class and units, in the order of the classes
     :param pool: the UUID of a sharing provider; its room is not of this host alone
     :param trees: the UUIDs by which requests name its tree
     """
@@ -48,9 +48,9 @@ class HostProvider(NamedTuple):
     trees: frozenset[str] = frozenset()
 
 
-def list_lineage(bins: Sequence[HostProvider], number: int) -> Iterator[int]:
+def list_lineage(providers: Sequence[HostProvider], number: int) -> Iterator[int]:
     """Yield the numbers of a provider of a host and of all providers above it."""
     above: int | None = number
     while above is not None:
         yield above
-        above = bins[above].parent
+        above = providers[above].parent

@@ -93,8 +93,8 @@ class Request(NamedTuple):
             ]
         return _NONE.union(*conditions)
 
-    def excluded_parts(self, number: int) -> frozenset[int]:
-        """Return the numbers of the parts that need other providers than a part does."""
+    def find_excluded_parts(self, number: int) -> frozenset[int]:
+        """Return the numbers of the parts that must not share the provider of a part."""
         return self.apart if number in self.apart else frozenset()
 
 

@@ -19,7 +19,7 @@ class HostOption(NamedTuple):
     """One way to serve a server on a host.
 
     :param places: for each part of the request the number of the provider; none for a lax request
-    :param local: the amounts of the host's own rooms, by the number of the room
+    :param local: the amounts that it takes of the host, each with its index into the room
     :param shared: the further amounts that it takes of sharing providers
     """
 
@@ -35,11 +35,11 @@ class Shape:
     of each class that several providers have, all of them together, for lax requests.
     """
 
-    def __init__(self, bins: Sequence[HostProvider]) -> None:
-        self.bins = tuple(bins)
-        self.units = [dict(provider.units) for provider in bins]
+    def __init__(self, providers: Sequence[HostProvider]) -> None:
+        self.providers = tuple(providers)
+        self.units = [dict(provider.units) for provider in providers]
         self.rooms: dict[tuple[int, str], int] = {}
-        for number, provider in enumerate(bins):
+        for number, provider in enumerate(providers):
             for name in self.units[number] if provider.pool is None else ():
                 self.rooms[number, name] = len(self.rooms)
         self.totals: dict[str, int] = {}
@@ -55,28 +55,29 @@ class Shape:
                 self.totals[name] = self.width
                 self.width += 1
 
-    def list_room(self, room: Sequence[int], headroom: Pools) -> list[int]:
-        """Return the free amounts of each provider, followed by the sum of each class.
+    def append_class_sums(self, free: Sequence[int], headroom: Pools) -> list[int]:
+        """Return the room of a host: the given free amounts, followed by the sums of classes.
 
+        :param free: of the host's own providers, in the order of :attr:`rooms`
         :param headroom: the most that sharing providers may come to have free
         """
-        sums = [*room, *[0] * (self.width - len(room))]
+        sums = [*free, *[0] * (self.width - len(free))]
         for name, place in self.totals.items():
-            if place >= len(room):
+            if place >= len(free):
                 for number in self.members[name]:
-                    pool = self.bins[number].pool
-                    local = headroom[pool, name] if pool else room[self.rooms[number, name]]
+                    pool = self.providers[number].pool
+                    local = headroom[pool, name] if pool else free[self.rooms[number, name]]
                     sums[place] += max(0, local)
         return sums
 
-    def sum_least_amounts(self, request: Request) -> HostOption:
-        """Return the amount of each class that a server uses in sum, whatever providers it gets.
+    def build_lax_option(self, request: Request) -> HostOption:
+        """Return the option of a lax request: it takes sums of classes, from no provider by name.
 
         Present allocations on a sharing provider do not count again, if they can stay there.
         """
         local, shared = [], []
         for name, amount in request.totals.items():
-            pools = [self.bins[number].pool for number in self.members[name]]
+            pools = [self.providers[number].pool for number in self.members[name]]
             amount -= sum(n for (uuid, kind), n in request.shared if kind == name and uuid in pools)
             local.append((self.totals[name], max(0, amount)))
             if len(pools) == 1 and pools[0] is not None and amount > 0:
@@ -84,38 +85,39 @@ class Shape:
         return HostOption((), tuple(local), tuple(shared))
 
     @cached_property
-    def pooled(self) -> set[int]:
+    def pooled_sums(self) -> set[int]:
         """The sums that include sharing providers, as indexes into the room."""
         return {
             self.totals[name]
             for name, numbers in self.members.items()
-            if any(self.bins[number].pool is not None for number in numbers)
+            if any(self.providers[number].pool is not None for number in numbers)
         }
 
     @cached_property
     def twins(self) -> dict[int, int]:
-        """The first equal provider, by the number of each later one; free amounts may differ."""
-        parents = {provider.parent for provider in self.bins}
+        """The number of the first of equal providers, by the number of each other one."""
+        parents = {provider.parent for provider in self.providers}
         first: dict[HostProvider, int] = {}
         return {
             number: first.setdefault(provider, number)
-            for number, provider in enumerate(self.bins)
+            for number, provider in enumerate(self.providers)
             if provider.parent is not None and number not in parents and provider.pool is None
         }
 
-    def find_suitable(self, request: Request) -> list[list[int]] | None:
+    def find_suitable_providers(self, request: Request) -> list[list[int]] | None:
         """Return the providers that can serve each part, whatever is free now.
 
-        :return: ``None`` if the host is out for this request
+        :return: ``None`` if no host of this shape can serve the request
         """
         if request.is_lax:
-            is_possible = is_root_suitable(self.bins[0], request) and self._can_compose(request)
-            return [[]] * len(request.parts) if is_possible else None
-        suitable = find_serving_providers(request, self.bins, self._can_grant)
+            if is_root_suitable(self.providers[0], request) and self._can_divide_amounts(request):
+                return [[]] * len(request.parts)
+            return None
+        suitable = find_serving_providers(request, self.providers, self._can_grant)
         return None if suitable is None or not all(suitable) else suitable
 
-    def _can_compose(self, request: Request) -> bool:
-        """Return True if the units of the providers allow the amounts, divided between them."""
+    def _can_divide_amounts(self, request: Request) -> bool:
+        """Return True if the units of the providers allow to divide the amounts between them."""
         for name, amount in request.totals.items():
             units = [self.units[number][name] for number in self.members.get(name, ())]
             if len(units) == 1 and not units[0].admits(amount):
@@ -132,20 +134,20 @@ class Shape:
 
 
 def find_serving_providers(
-    request: Request, bins: Sequence[HostProvider], grants: Grants
+    request: Request, providers: Sequence[HostProvider], grants: Grants
 ) -> list[list[int]] | None:
     """Return the providers of a host that can serve each part of a request, by number.
 
     :return: ``None`` if the request rules out the host
     """
-    if not is_root_suitable(bins[0], request):
+    if not is_root_suitable(providers[0], request):
         return None
     return [
         [
             number
-            for number, provider in enumerate(bins)
+            for number, provider in enumerate(providers)
             if all(grants(number, name, amount) for name, amount in part.resources)
-            and can_serve(provider, part, bins[0])
+            and can_serve(provider, part, providers[0])
         ]
         for part in request.parts
     ]
@@ -155,17 +157,17 @@ def is_root_suitable(root: HostProvider, request: Request) -> bool:
     """Return True if the root of a host meets the conditions of a request."""
     return (
         root.traits.isdisjoint(request.root_forbidden)
-        and has_each(root.traits, request.root_required)
-        and has_each(root.aggregates, request.root_member_of)
+        and has_one_of_each(root.traits, request.root_required)
+        and has_one_of_each(root.aggregates, request.root_member_of)
     )
 
 
 def has_common_traits(
-    request: Request, bins: Sequence[HostProvider], common: Collection[int]
+    request: Request, providers: Sequence[HostProvider], common: Collection[int]
 ) -> bool:
     """Return True if some providers together have the traits of the common group."""
     return all(
-        any(not alternatives.isdisjoint(bins[number].traits) for number in common)
+        any(not alternatives.isdisjoint(providers[number].traits) for number in common)
         for alternatives in request.covering
     )
 
@@ -176,21 +178,23 @@ def can_serve(provider: HostProvider, part: RequestPart, root: HostProvider) -> 
     :param root: of the host: for the common group, all of its tree is in the root's aggregates
     """
     if not (
-        provider.traits.isdisjoint(part.forbidden) and has_each(provider.traits, part.required)
+        provider.traits.isdisjoint(part.forbidden)
+        and has_one_of_each(provider.traits, part.required)
     ):
         return False
     if part.in_tree is not None and part.in_tree not in provider.trees:
         return False
-    is_member = has_each(provider.aggregates, part.member_of)
+    is_member = has_one_of_each(provider.aggregates, part.member_of)
     is_free = provider.aggregates.isdisjoint(part.forbidden_member_of)
     if part.group:
         return is_member and is_free
     # A sharing provider of another tree has to be a member itself.
-    is_member = is_member or (provider.is_inside and has_each(root.aggregates, part.member_of))
+    if provider.is_inside and not is_member:
+        is_member = has_one_of_each(root.aggregates, part.member_of)
     is_free = is_free and root.aggregates.isdisjoint(part.forbidden_member_of)
     return is_member and is_free and (part.in_tree is None or part.in_tree in root.trees)
 
 
-def has_each(names: frozenset[str], required: Iterable[frozenset[str]]) -> bool:
+def has_one_of_each(names: frozenset[str], required: Iterable[frozenset[str]]) -> bool:
     """Return True if a set of names has one of each set of alternatives."""
     return all(not names.isdisjoint(alternatives) for alternatives in required)

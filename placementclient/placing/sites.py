@@ -25,7 +25,7 @@ Choice = tuple[tuple[Stock, int], ...]
 class Site:
     """A tree with the sharing providers that serve it; one site stands for all equal trees.
 
-    Fields about each part are in the order of the labels of the supply.
+    ``local`` and ``pools`` have one entry for each part of the request.
 
     :param local: the number of servers of which the tree itself serves each part
     :param pools: the sharing providers that can serve each part, and serve others too
@@ -42,21 +42,21 @@ class Site:
 
     @property
     def is_alone(self) -> bool:
-        """Return True if no sharing provider serves the tree."""
+        """True if no sharing provider serves the tree."""
         return not any(self.pools)
 
 
-def maximize_servers(demands: Iterable[tuple[Site, int]], pools: Mapping[Stock, int]) -> int:
+def maximize_servers(sites: Iterable[tuple[Site, int]], pools: Mapping[Stock, int]) -> int:
     """Return the most servers that fit on all sites together.
 
-    :param demands: the sites with choices, and the most servers of each
+    :param sites: sites with choices, each with a limit for its servers
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
     model = cpsat.load(
         'What is asked for is shared or grouped, and runs short together, which'
     ).CpModel()
     counts, shared = [], dict[Stock, list[Any]]()
-    for site, limit in demands:
+    for site, limit in sites:
         count, local = model.new_int_var(0, limit, ''), dict[Stock, list[Any]]()
         counts.append(count)
         amounts = dict(site.amounts)

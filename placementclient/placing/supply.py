@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sites for servers of a shape, the sources of each part there, and how many servers fit."""
+"""The sites for equal servers, the sources of each part there, and how many servers fit."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MAX_STEPS = 200_000
 
 
 class Supply:
-    """The trees for servers of one shape, with the inventory that serves each part of a server.
+    """The trees for equal servers, with the inventory that serves each part of a server.
 
-    :ivar complete: the names of the trees that have inventory for every part, each with its site
+    :ivar complete_sites: the trees that have inventory for every part, as pairs of name and site
     """
 
     def __init__(
@@ -43,18 +43,19 @@ class Supply:
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
         sites = list(self._find_sites(topology.trees if trees is None else trees))
-        self.complete = [pair for pair in sites if pair[1].is_complete]
+        self.complete_sites = [pair for pair in sites if pair[1].is_complete]
         #: The sites of these trees; without any, those with inventory for some part.
-        self._chosen = [site for _, site in self.complete or sites]
+        self._chosen = [site for _, site in self.complete_sites or sites]
         self._pool_counts = self._count_by_pool(site for _, site in sites)
 
     def count_most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
         """Return the most servers that fit on some sites together; by default on all.
 
-        :return: with it the number if only one class, or one group with a suffix, counted
+        :return: the number; and by label the number if only that class or group of
+            the request counted
         """
         chosen = Counter(self._chosen if sites is None else sites)
-        merged = list(map(_merge_sites, chosen, chosen.values()))
+        merged = list(map(_multiply_site, chosen, chosen.values()))
         by_class = {
             label: self._count_independent(merged, [part])
             for part, label in enumerate(self._labels)
@@ -62,7 +63,7 @@ class Supply:
         return self._count_servers(chosen), by_class
 
     def _has_shared_class(self) -> bool:
-        """Return True if two parts take the same class."""
+        """Return True if two parts of the request ask for the same class."""
         classes = Counter(name for part in self._parts for name, _ in part.resources)
         return max(classes.values(), default=0) > 1
 
@@ -72,8 +73,9 @@ class Supply:
 
     def _count_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
         """Return for how many servers each pool serves a part, by its UUID and the part."""
+        providers = self._topology.snapshot.providers
         return {
-            (pool, part): self._count_of_provider(part, self._topology.snapshot.providers[pool])
+            (pool, part): self._count_servers_of_provider(part, providers[pool])
             for site in sites
             for part, pools in enumerate(site.pools)
             for pool in pools
@@ -84,33 +86,34 @@ class Supply:
         count, together, plain = 0, list[Site](), list[Site]()
         for site, number in sites.items():
             if not site.choices:
-                plain.append(_merge_sites(site, number))
+                plain.append(_multiply_site(site, number))
             elif site.is_alone:
                 if site not in self._counts:
-                    self._counts[site] = self._search_most([site])
+                    self._counts[site] = self._search_most_servers([site])
                 count += number * self._counts[site]
             else:
                 together += [site] * number
         if together:
-            return count + self._search_most(together + plain)
+            return count + self._search_most_servers(together + plain)
         return count + self._count_independent(plain, range(len(self._labels)))
 
     def _count_independent(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
         """Return the most servers on sites where no part of a server depends on another."""
-        limits = [min(self._limit_part(site, part) for part in parts) for site in sites]
+        limits = [min(self._count_servers_of_part(site, part) for part in parts) for site in sites]
         by_part = [self._distribute_part(sites, limits, part) for part in parts]
         best = min(by_part, key=sum)
         # More than the scarcest part allows is impossible. Most often the others allow that too.
         if all(self._distribute_part(sites, best, part) == best for part in parts):
             return sum(best)
-        return self._search_most(sites)
+        return self._search_most_servers(sites)
 
-    def _search_most(self, sites: Iterable[Site]) -> int:
-        """Return the most servers that fit on sites together, by a search."""
+    def _search_most_servers(self, sites: Iterable[Site]) -> int:
         demands = []
         for site in sites:
-            if limit := min(self._limit_part(site, part) for part in range(len(self._labels))):
-                demands.append((site if site.choices else self._add_choices(site), limit))
+            if limit := min(
+                self._count_servers_of_part(site, part) for part in range(len(self._labels))
+            ):
+                demands.append((site if site.choices else self._convert_to_choices(site), limit))
         providers = self._topology.snapshot.providers
         pools: dict[Stock, int] = {
             (uuid, name): max(0, providers[uuid].free(name))
@@ -119,25 +122,25 @@ class Supply:
         }
         return maximize_servers(demands, pools) if demands else 0
 
-    def _add_choices(self, site: Site) -> Site:
-        """Return a site without choices in the form with choices: its own amounts, or a pool's."""
+    def _convert_to_choices(self, site: Site) -> Site:
+        """Return a site with each part as choices: an amount of the tree itself, or of a pool."""
         choices: list[tuple[Choice, ...]] = []
         for number, part in enumerate(self._parts):
             label, pools = self._labels[number], site.pools[number]
-            able = sorted(pool for pool in pools if self._pool_counts[pool, number])
-            uses = (tuple(((pool, name), n) for name, n in part.resources) for pool in able)
+            serving = sorted(pool for pool in pools if self._pool_counts[pool, number])
+            uses = (tuple(((pool, name), n) for name, n in part.resources) for pool in serving)
             choices.append(((((0, label), 1),), *uses))
         amounts = tuple(((0, label), n) for label, n in zip(self._labels, site.local, strict=True))
         return replace(site, choices=tuple(choices), amounts=amounts)
 
-    def _limit_part(self, site: Site, part: int) -> int:
+    def _count_servers_of_part(self, site: Site, part: int) -> int:
         """Return for how many servers a site serves a part, if it has its pools for itself."""
         return site.local[part] + sum(self._pool_counts[pool, part] for pool in site.pools[part])
 
     def _distribute_part(
         self, sites: Sequence[Site], counts: Sequence[int], part: int
     ) -> list[int]:
-        """Return for how many servers each site gets one part, if each wants so many servers."""
+        """Return for how many servers each site is granted a part, if it asks for some counts."""
         local = [min(count, site.local[part]) for site, count in zip(sites, counts, strict=True)]
         demands = Counter[frozenset[str]]()
         for site, count, had in zip(sites, counts, local, strict=True):
@@ -165,60 +168,61 @@ class Supply:
     def _make_site(self, root_uuid: str) -> Site | None:
         """Return the site of a tree; ``None`` if the request rules it out."""
         states = self._topology.list_serving_providers(root_uuid)
-        bins = self._topology.list_host_providers(root_uuid, self._request.trees)
+        providers = self._topology.list_host_providers(root_uuid, self._request.trees)
         suitable = find_serving_providers(
-            self._request, bins, lambda number, name, _: name in states[number].inventories
+            self._request, providers, lambda number, name, _: name in states[number].inventories
         )
         if suitable is None:
             return None
         numbers = [n for n, part in enumerate(self._request.parts) if part.resources]
-        able = [suitable[number] for number in numbers]
-        common = {number for part in self._common for number in able[part]}
-        if not has_common_traits(self._request, bins, common):
+        serving = [suitable[number] for number in numbers]
+        common = {number for part in self._common for number in serving[part]}
+        if not has_common_traits(self._request, providers, common):
             return None
-        is_tied = self._has_dependent_parts(bins, able)
-        options = tuple(self._list_ways_to_serve_one(states, bins)) if is_tied else ()
+        is_tied = self._has_dependent_parts(providers, serving)
+        options = tuple(self._list_ways_to_serve_one(states, providers)) if is_tied else ()
         content = (
             # Other trees use shared inventory of a tree: it is a pool for the tree too.
             tuple(
-                sum(self._count_of_provider(part, state) for state in own)
-                for part, own in enumerate(_select_own_providers(states, bins, able))
+                sum(self._count_servers_of_provider(part, state) for state in own)
+                for part, own in enumerate(_select_own_providers(states, providers, serving))
             ),
-            tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
-            all(able),
+            tuple(frozenset(providers[n].pool or '' for n in places) - {''} for places in serving),
+            all(serving),
             (options,) if is_tied else (),
             _list_free_amounts(options, states),
         )
         return self._distinct.setdefault(content, Site(*content))
 
-    def _count_of_provider(self, part: int, state: ProviderState) -> int:
+    def _count_servers_of_provider(self, part: int, state: ProviderState) -> int:
         """Return for how many servers a provider serves a part."""
         resources = self._parts[part].resources
         return min(count_slots(state, name, amount) for name, amount in resources)
 
     def _has_dependent_parts(
-        self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]
+        self, providers: Sequence[HostProvider], serving: Sequence[Sequence[int]]
     ) -> bool:
         """Return True if the choice of a provider for one part limits the choice for another."""
         return self._is_tied or not all(
             any(
-                able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])
+                serving[part]
+                and all(not names.isdisjoint(providers[n].traits) for n in serving[part])
                 for part in self._common
             )
             for names in self._request.covering
         )
 
     def _list_ways_to_serve_one(
-        self, states: Sequence[ProviderState], bins: Sequence[HostProvider]
+        self, states: Sequence[ProviderState], providers: Sequence[HostProvider]
     ) -> Iterator[Choice]:
-        """Yield each set of amounts that a whole server may take."""
+        """Yield each set of amounts of inventories that can serve one server as a whole."""
         grants = make_grants(states)
-        suitable = find_serving_providers(self._request, bins, grants) or ()
-        search, seen = _DistinctSearch(self._request, bins, suitable, grants), set[Choice]()
+        suitable = find_serving_providers(self._request, providers, grants) or ()
+        search, seen = _DistinctSearch(self._request, providers, suitable, grants), set[Choice]()
         search.steps_left = MAX_STEPS
         for _ in search.find_places():
             taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)
-            option = tuple(((bins[at].pool or at, name), n) for at, name, n in taken)
+            option = tuple(((providers[at].pool or at, name), n) for at, name, n in taken)
             if option not in seen:
                 seen.add(option)
                 yield option
@@ -257,10 +261,14 @@ class _DistinctSearch(PartSearch):
 
 
 def _select_own_providers(
-    states: Sequence[ProviderState], bins: Sequence[HostProvider], able: Sequence[Sequence[int]]
+    states: Sequence[ProviderState],
+    providers: Sequence[HostProvider],
+    serving: Sequence[Sequence[int]],
 ) -> list[list[ProviderState]]:
     """Return the providers that serve each part and are no pools."""
-    return [[states[number] for number in places if not bins[number].pool] for places in able]
+    return [
+        [states[number] for number in places if not providers[number].pool] for places in serving
+    ]
 
 
 def _label_part(part: RequestPart) -> str:
@@ -269,10 +277,10 @@ def _label_part(part: RequestPart) -> str:
     return f'{names} (group {part.group})' if part.group else names
 
 
-def _merge_sites(site: Site, number: int) -> Site:
-    """Return one site with the amounts of several equal sites."""
+def _multiply_site(site: Site, count: int) -> Site:
+    """Return one site that stands for several equal sites."""
     # As many servers fit there: dealt out evenly, no tree draws on a pool while another one still
     # has some of its own.
-    if number == 1:
+    if count == 1:
         return site
-    return replace(site, local=tuple(number * count for count in site.local))
+    return replace(site, local=tuple(count * servers for servers in site.local))

@@ -34,11 +34,11 @@ class Topology:
         self._hosts: dict[str, Sequence[HostProvider]] = {}
         self._reached = {
             root: [snapshot.providers[uuid] for uuid in uuids]
-            for root, uuids in (self._find_reach() if reached is None else reached).items()
+            for root, uuids in (self._find_sharers() if reached is None else reached).items()
         }
 
-    def _find_reach(self) -> Mapping[str, Iterable[str]]:
-        """Return the UUIDs of the sharing providers of other trees by the root that they serve."""
+    def _find_sharers(self) -> Mapping[str, Iterable[str]]:
+        """Return the UUIDs of the sharing providers of other trees, by the root that they serve."""
         sharing = [state for states in self.trees.values() for state in filter(is_sharing, states)]
         return find_sharers_by_tree(
             (
@@ -52,16 +52,16 @@ class Topology:
         )
 
     @functools.cached_property
-    def kinds(self) -> dict[str, int]:
+    def tree_kinds(self) -> dict[str, int]:
         """The number of the kind of each tree, by its root: equal trees have one number."""
-        return self.number_kinds()
+        return self.number_tree_kinds()
 
-    def number_kinds(self, *, has_usage: bool = True) -> dict[str, int]:
+    def number_tree_kinds(self, *, compares_usage: bool = True) -> dict[str, int]:
         """Return the number of the kind of each tree, by its root; equal trees have one.
 
         A tree that shares inventory equals no other: servers of other trees use it up.
 
-        :param has_usage: whether trees that differ in what is used of them are different
+        :param compares_usage: whether trees with different usages get different numbers
         """
         numbers: dict[object, int] = {}
         kinds = {}
@@ -71,7 +71,7 @@ class Topology:
                 (
                     places.get(state.provider.parent_provider_uuid or ''),
                     frozenset(state.inventories.items()),
-                    frozenset(state.usages.items()) if has_usage else None,
+                    frozenset(state.usages.items()) if compares_usage else None,
                     state.traits,
                     state.aggregates,
                 )
@@ -83,8 +83,11 @@ class Topology:
         return kinds
 
     def make_tree_key(self, root_uuid: str, trees: Collection[str]) -> object:
-        """Return a key that is equal for trees with the same candidates."""
-        return root_uuid if trees else self.kinds[root_uuid]
+        """Return a key that is equal for trees with the same candidates.
+
+        :param trees: the UUIDs of the trees that the request names
+        """
+        return root_uuid if trees else self.tree_kinds[root_uuid]
 
     def find_roots_with(self, resource_class: str) -> set[str]:
         """Return the roots of the trees with inventory of a class."""
@@ -101,7 +104,10 @@ class Topology:
     def list_host_providers(
         self, root_uuid: str, trees: Iterable[str] = ()
     ) -> Sequence[HostProvider]:
-        """Return the providers that can serve a tree, for requests that name some trees."""
+        """Return the providers that can serve a tree, its own first.
+
+        :param trees: the UUIDs of the trees that requests name
+        """
         named: dict[str, set[str]] = {}
         for uuid in trees:
             if state := self.snapshot.providers.get(uuid):
@@ -122,12 +128,12 @@ class Topology:
                 )
                 for place, state in enumerate(states)
             ]
-        bins = self._hosts[root_uuid]
+        providers = self._hosts[root_uuid]
         if not named:
-            return bins
+            return providers
         return [
             provider._replace(trees=frozenset(named.get(state.provider.root_uuid, ())))
-            for state, provider in zip(states, bins, strict=True)
+            for state, provider in zip(states, providers, strict=True)
         ]
 
     def list_sharing_providers(self, root_uuid: str) -> list[ProviderState]:

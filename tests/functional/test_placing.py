@@ -169,7 +169,7 @@ def _some(chance):
 def every_option(problem, kind, host, room, pools):
     """Return all options to serve a request on a host, those that are alike too."""
     request, shape = problem.requests[kind], problem.shapes[host.shape]
-    suitable = shape.find_suitable(request)
+    suitable = shape.find_suitable_providers(request)
     if suitable is None:
         return []
     return list(OptionSearch(request, shape, suitable, room, pools).find_all())

@@ -98,7 +98,7 @@ def _drop_passing_traits(request: CandidateRequest, names: Names) -> CandidateRe
 
 def _build_empty_hosts(topology: Topology) -> list[ProviderIndex]:
     """Return the trees without allocations, of equal ones only one: first some kinds, then all."""
-    kinds = topology.number_kinds(has_usage=False)
+    kinds = topology.number_tree_kinds(compares_usage=False)
     trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
     shared = [tree for tree in trees if any(map(is_sharing, tree))]
     others = [tree for tree in trees if not any(map(is_sharing, tree))]

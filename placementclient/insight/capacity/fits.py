@@ -48,9 +48,9 @@ def count_by_tree(
 ) -> list[Fits]:
     """Return the number of servers that fit on each tree; the last line is for all trees."""
     supply = Supply(topology, request, trees)
-    sites = dict.fromkeys(site for _, site in supply.complete)
+    sites = dict.fromkeys(site for _, site in supply.complete_sites)
     by_site = {site: supply.count_most_servers([site]) for site in sites}
-    rows = [Fits.from_counts(name, *by_site[site]) for name, site in supply.complete]
+    rows = [Fits.from_counts(name, *by_site[site]) for name, site in supply.complete_sites]
     return [*rows, Fits.from_counts(ALL, *supply.count_most_servers())]
 
 
@@ -109,7 +109,7 @@ def count_fallback_fits(
     pinned = topology.find_roots_with('PCPU')
     roots = [root for root in topology.trees if trees is None or root in trees]
     supply = Supply(topology, request, [root for root in roots if root not in pinned])
-    rooms = [supply.count_most_servers([site])[0] for _, site in supply.complete]
+    rooms = [supply.count_most_servers([site])[0] for _, site in supply.complete_sites]
     return FallbackFits(supply.count_most_servers()[0], sum(map(bool, rooms)))
 
 

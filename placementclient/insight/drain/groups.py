@@ -148,7 +148,7 @@ def _find_usable_room(
     fits = [fit for kind, fit in kinds.items() if _has_room(problem, kind, fit, shape, room)]
     if not fits:
         return (0,) * len(room)
-    if problem.shapes[shape].pooled or not all(fit.is_fixed for fit in fits):
+    if problem.shapes[shape].pooled_sums or not all(fit.is_fixed for fit in fits):
         return room
     needs, bounded = [fit.fixed for fit in fits], list(room)
     for other in range(len(room)):

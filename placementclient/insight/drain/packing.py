@@ -80,7 +80,10 @@ class Packing:
         self._scale = self._calculate_scale(by_shape, kinds)
         self._ranks, self._weights = {}, {}
         for shape, numbers in by_shape.items():
-            totals, pooled = self.problem.shapes[shape].totals, self.problem.shapes[shape].pooled
+            totals, pooled = (
+                self.problem.shapes[shape].totals,
+                self.problem.shapes[shape].pooled_sums,
+            )
             rooms = self.problem.shapes[shape].rooms.items()
             self._weights[shape] = [
                 (at, self._scale[name]) for (_, name), at in rooms if name in self._scale

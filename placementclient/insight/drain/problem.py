@@ -128,7 +128,7 @@ class Problem:
         """The shapes whose root is in an aggregate, by the aggregate."""
         shapes = defaultdict[str, list[ShapeNumber]](list)
         for shape in self.hosts_by_shape:
-            for name in self.shapes[shape].bins[0].aggregates:
+            for name in self.shapes[shape].providers[0].aggregates:
                 shapes[name].append(shape)
         return shapes
 
@@ -209,14 +209,15 @@ def group_by_kind(
 
 def _analyze_request(request: Request, shape: Shape) -> ShapeFit | None:
     """Return the facts about a request on hosts of a shape; ``None`` if none can serve it."""
-    suitable = shape.find_suitable(request)
+    suitable = shape.find_suitable_providers(request)
     if suitable is None:
         return None
-    sums, root = shape.sum_least_amounts(request), shape.bins[0]
+    sums, root = shape.build_lax_option(request), shape.providers[0]
     if request.is_lax:
-        return ShapeFit(suitable, None if shape.pooled else sums, dict(sums.local), True, sums, 0)
+        only = None if shape.pooled_sums else sums
+        return ShapeFit(suitable, only, dict(sums.local), True, sums, 0)
     only, fixed = None, dict[int, int]()
-    single = [len(places) == 1 and shape.bins[places[0]].pool is None for places in suitable]
+    single = [len(places) == 1 and shape.providers[places[0]].pool is None for places in suitable]
     for is_single, places, part in zip(single, suitable, request.parts, strict=True):
         for name, amount in part.resources if is_single else ():
             for at in {shape.rooms[places[0], name], shape.totals[name]}:
@@ -254,13 +255,13 @@ def build_problem(
     shapes: list[Shape] = []
     hosts = []
     for uuid, is_new in (*((uuid, False) for uuid in targets), *((uuid, True) for uuid in spare)):
-        bins = tuple(_list_host_providers(cloud, uuid, trees, named, is_new=is_new))
-        if bins not in numbers:
-            numbers[bins] = ShapeNumber(len(shapes))
-            shapes.append(Shape(bins))
+        providers = tuple(_list_host_providers(cloud, uuid, trees, named, is_new=is_new))
+        if providers not in numbers:
+            numbers[providers] = ShapeNumber(len(shapes))
+            shapes.append(Shape(providers))
         host = _build_host(cloud, uuid, is_new=is_new)
-        room = tuple(shapes[numbers[bins]].list_room(host.room, pools))
-        hosts.append(host._replace(shape=numbers[bins], room=room))
+        room = tuple(shapes[numbers[providers]].append_class_sums(host.room, pools))
+        hosts.append(host._replace(shape=numbers[providers], room=room))
     return Problem(cloud.requests, servers, shapes, hosts, pools, cloud.knowledge.limits)
 
 

@@ -70,7 +70,7 @@ def _bound_placed_servers(
         name
         for shape in shapes.values()
         for name, place in shape.totals.items()
-        if place in shape.pooled
+        if place in shape.pooled_sums
     }
     least = sum(problem.counts[kind] for kind in possible)
     for name in sorted({name for totals in sizes.values() for name in totals} - pooled):

@@ -17,7 +17,7 @@ ALL = '(all)'
 
 def counted(snapshot, request):
     supply = Supply(Topology(snapshot), request)
-    sites = [*((name, [site]) for name, site in supply.complete), (ALL, None)]
+    sites = [*((name, [site]) for name, site in supply.complete_sites), (ALL, None)]
     return {name: supply.count_most_servers(site)[0] for name, site in sites}
 
 
