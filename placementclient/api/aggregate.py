@@ -17,15 +17,17 @@ from placementclient.model.freshness import Read
 GUARDED = Microversion(1, 19)
 
 
-class _Aggregates(msgspec.Struct):
+class _AggregatesAnswer(msgspec.Struct):
     aggregates: builtins.list[str]
     resource_provider_generation: Integer | None = None
 
 
 def list(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """Return the UUIDs of the aggregates of a provider, and from 1.19 its generation."""
-    answer = client.send(endpoints.LIST_AGGREGATES, provider=provider_uuid, answer=_Aggregates)
-    return _make_read(client, answer)
+    answer = client.send(
+        endpoints.LIST_AGGREGATES, provider=provider_uuid, answer=_AggregatesAnswer
+    )
+    return _decode_answer(client, answer)
 
 
 def set(
@@ -39,14 +41,14 @@ def set(
     if client.microversion >= GUARDED:
         body = {'aggregates': body, 'resource_provider_generation': generation}
     answer = client.send(
-        endpoints.SET_AGGREGATES, provider=provider_uuid, answer=_Aggregates, body=body
+        endpoints.SET_AGGREGATES, provider=provider_uuid, answer=_AggregatesAnswer, body=body
     )
-    return _make_read(client, answer)
+    return _decode_answer(client, answer)
 
 
-def _make_read(client: Client, answer: Answer) -> Read[builtins.list[str]]:
+def _decode_answer(client: Client, answer: Answer) -> Read[builtins.list[str]]:
     """Return the aggregates of an answer, with the provider's generation if it has one."""
-    body: _Aggregates = answer.body
+    body: _AggregatesAnswer = answer.body
     if body.resource_provider_generation is None and client.microversion >= GUARDED:
         raise errors.InvalidAnswer('The answer with the aggregates has no generation')
     return Read(body.aggregates, body.resource_provider_generation, answer.last_modified)

@@ -28,23 +28,23 @@ _OWNED = Microversion(1, 8)
 _AS_MAPPING = Microversion(1, 12)
 
 
-class _HoldingAnswer(msgspec.Struct):
+class _HoldingRecord(msgspec.Struct):
     resources: dict[str, Count]
     consumer_generation: Integer | None = None
 
 
-class _ProviderAllocations(msgspec.Struct):
-    allocations: dict[str, _HoldingAnswer]
+class _ProviderAllocationsAnswer(msgspec.Struct):
+    allocations: dict[str, _HoldingRecord]
     resource_provider_generation: Integer
 
 
-class _Allocation(msgspec.Struct):
+class _AllocationRecord(msgspec.Struct):
     resources: dict[str, Count]
     generation: Integer
 
 
 class _ConsumerAnswer(msgspec.Struct):
-    allocations: dict[str, _Allocation]
+    allocations: dict[str, _AllocationRecord]
     project_id: str | None = None
     user_id: str | None = None
     consumer_generation: Integer | None = None
@@ -54,7 +54,9 @@ class _ConsumerAnswer(msgspec.Struct):
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[Holding]]:
     """Return the allocations of a provider; from 1.28 with the generations of the consumers."""
     answer = client.send(
-        endpoints.LIST_PROVIDER_ALLOCATIONS, provider=provider_uuid, answer=_ProviderAllocations
+        endpoints.LIST_PROVIDER_ALLOCATIONS,
+        provider=provider_uuid,
+        answer=_ProviderAllocationsAnswer,
     )
     holdings = [
         Holding(uuid, record.resources, record.consumer_generation)

@@ -22,14 +22,14 @@ class _ProviderLink(msgspec.Struct):
     uuid: str
 
 
-class _ListedResources(_ResourcesRecord):
+class _ListedAllocationRecord(_ResourcesRecord):
     """An allocation as it is below 1.12."""
 
     resource_provider: _ProviderLink
 
 
 class _AllocationRequest(msgspec.Struct):
-    allocations: dict[str, _ResourcesRecord] | builtins.list[_ListedResources]
+    allocations: dict[str, _ResourcesRecord] | builtins.list[_ListedAllocationRecord]
     mappings: dict[str, builtins.list[str]] = {}
 
 
@@ -39,16 +39,16 @@ class _UsedCapacity(msgspec.Struct):
     capacity: int
 
 
-class _SummaryAnswer(msgspec.Struct):
+class _SummaryRecord(msgspec.Struct):
     resources: dict[str, _UsedCapacity]
     traits: tuple[str, ...] = ()
     parent_provider_uuid: str | None = None
     root_provider_uuid: str | None = None
 
 
-class _CandidateList(msgspec.Struct):
+class _CandidatesAnswer(msgspec.Struct):
     allocation_requests: builtins.list[_AllocationRequest]
-    provider_summaries: dict[str, _SummaryAnswer]
+    provider_summaries: dict[str, _SummaryRecord]
 
 
 def list(
@@ -59,8 +59,8 @@ def list(
     :param request: see :class:`CandidateRequest` for the microversions of its parts
     """
     parameters = query.make_candidates_parameters(request)
-    body: _CandidateList = client.send(
-        endpoints.LIST_CANDIDATES, answer=_CandidateList, query=parameters
+    body: _CandidatesAnswer = client.send(
+        endpoints.LIST_CANDIDATES, answer=_CandidatesAnswer, query=parameters
     ).body
     candidates = [
         Candidate(_decode_allocations(record.allocations), record.mappings)
@@ -71,14 +71,14 @@ def list(
 
 
 def _decode_allocations(
-    records: dict[str, _ResourcesRecord] | builtins.list[_ListedResources],
+    records: dict[str, _ResourcesRecord] | builtins.list[_ListedAllocationRecord],
 ) -> Allocations:
     if isinstance(records, dict):
         return {uuid: record.resources for uuid, record in records.items()}
     return {record.resource_provider.uuid: record.resources for record in records}
 
 
-def _decode_summary(record: _SummaryAnswer) -> ProviderSummary:
+def _decode_summary(record: _SummaryRecord) -> ProviderSummary:
     return ProviderSummary(
         {name: (item.used, item.capacity) for name, item in record.resources.items()},
         record.traits,

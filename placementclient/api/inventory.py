@@ -14,7 +14,7 @@ from placementclient.model.freshness import Read
 from placementclient.model.inventories import Inventories, Inventory
 
 
-class _AllInventories(msgspec.Struct):
+class _InventoriesAnswer(msgspec.Struct):
     inventories: dict[str, Inventory]
     resource_provider_generation: Integer
 
@@ -25,7 +25,9 @@ class _InventoryAnswer(Inventory, frozen=True, kw_only=True):
 
 def list(client: Client, provider_uuid: str) -> Read[Inventories]:
     """Return all inventories of a provider, by resource class."""
-    answer = client.send(endpoints.LIST_INVENTORIES, provider=provider_uuid, answer=_AllInventories)
+    answer = client.send(
+        endpoints.LIST_INVENTORIES, provider=provider_uuid, answer=_InventoriesAnswer
+    )
     return make_read(answer, answer.body.inventories)
 
 
@@ -63,7 +65,7 @@ def set_all(
         'inventories': {name: dict(fields) for name, fields in inventories.items()},
     }
     answer = client.send(
-        endpoints.SET_INVENTORIES, provider=provider_uuid, answer=_AllInventories, body=body
+        endpoints.SET_INVENTORIES, provider=provider_uuid, answer=_InventoriesAnswer, body=body
     )
     return make_read(answer, answer.body.inventories)
 

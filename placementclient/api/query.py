@@ -13,7 +13,7 @@ def make_filter_parameters(group: Filter, suffix: str = '') -> dict[str, str | l
     return {
         f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items())
         or None,
-        f'required{suffix}': _join_traits(group.required, group.forbidden),
+        f'required{suffix}': _list_required_values(group.required, group.forbidden),
         f'member_of{suffix}': [
             *(_format_any_of(aggregates) for aggregates in group.member_of),
             *(f'!{_format_any_of(aggregates)}' for aggregates in group.forbidden_member_of),
@@ -32,7 +32,7 @@ def make_candidates_parameters(
     return query | {
         'group_policy': request.group_policy,
         'same_subtree': [','.join(suffixes) for suffixes in request.same_subtree],
-        'root_required': _join_parts(request.root_required, request.root_forbidden),
+        'root_required': _join_traits(request.root_required, request.root_forbidden),
         'limit': request.limit,
     }
 
@@ -44,14 +44,14 @@ def format_scheduler_request(request: CandidateRequest) -> str:
         pairs.append(('limit', request.limit))
     if request.group_policy is not None:
         pairs.append(('group_policy', request.group_policy))
-    if roots := _join_parts(sorted(request.root_required), sorted(request.root_forbidden)):
+    if roots := _join_traits(sorted(request.root_required), sorted(request.root_forbidden)):
         pairs.append(('root_required', roots))
     pairs += [('same_subtree', ','.join(sorted(names))) for names in request.same_subtree]
     for suffix, group in {'': request.common, **request.groups}.items():
         if group != Filter():
             amounts = sorted(f'{name}:{amount}' for name, amount in group.resources.items())
             pairs.append((f'resources{suffix}', ','.join(amounts)))
-        if traits := _join_parts(sorted(group.required), sorted(group.forbidden)):
+        if traits := _join_traits(sorted(group.required), sorted(group.forbidden)):
             pairs.append((f'required{suffix}', traits))
         pairs += [(f'member_of{suffix}', f'in:{names}') for names in group.member_of]
         if group.in_tree is not None:
@@ -61,16 +61,16 @@ def format_scheduler_request(request: CandidateRequest) -> str:
     return f'{endpoints.LIST_CANDIDATES.template}?{urlencode(sorted(pairs))}'
 
 
-def _join_traits(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
+def _list_required_values(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
     """Join the traits to few parameters: below 1.39 the parameter may not be repeated."""
-    every = _join_parts([trait for trait in required if ',' not in trait], forbidden)
+    every = _join_traits([trait for trait in required if ',' not in trait], forbidden)
     return [
         *([every] if every else []),
         *(_format_any_of(traits) for traits in required if ',' in traits),
     ]
 
 
-def _join_parts(required: Sequence[str], forbidden: Sequence[str]) -> str | None:
+def _join_traits(required: Sequence[str], forbidden: Sequence[str]) -> str | None:
     """Return required and forbidden traits as one value of a parameter; ``None`` without any."""
     return ','.join([*required, *(f'!{trait}' for trait in forbidden)]) or None
 

@@ -10,17 +10,17 @@ from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 
 
-class _Class(msgspec.Struct):
+class _ClassRecord(msgspec.Struct):
     name: str
 
 
-class _ClassList(msgspec.Struct):
-    resource_classes: builtins.list[_Class]
+class _ClassesAnswer(msgspec.Struct):
+    resource_classes: builtins.list[_ClassRecord]
 
 
 def list(client: Client) -> builtins.list[str]:
     """Return the names of all classes, standard and custom."""
-    body: _ClassList = client.send(endpoints.LIST_CLASSES, answer=_ClassList).body
+    body: _ClassesAnswer = client.send(endpoints.LIST_CLASSES, answer=_ClassesAnswer).body
     return [record.name for record in body.resource_classes]
 
 
@@ -34,7 +34,7 @@ def create(client: Client, name: str) -> None:
 
 def show(client: Client, name: str) -> Read[str]:
     """Return a class, if it exists."""
-    answer = client.send(endpoints.SHOW_CLASS, resource_class=name, answer=_Class)
+    answer = client.send(endpoints.SHOW_CLASS, resource_class=name, answer=_ClassRecord)
     return Read(answer.body.name, last_modified=answer.last_modified)
 
 
@@ -46,7 +46,7 @@ def ensure(client: Client, name: str) -> None:
 def rename(client: Client, name: str, new_name: str) -> None:
     """Rename a custom class; only from 1.2 to 1.6."""
     body = {'name': new_name}
-    client.send(endpoints.SET_CLASS, resource_class=name, answer=_Class, body=body)
+    client.send(endpoints.SET_CLASS, resource_class=name, answer=_ClassRecord, body=body)
 
 
 def delete(client: Client, name: str) -> None:

@@ -24,7 +24,7 @@ from placementclient.model.requests import Filter
 FEW = 16
 
 
-class _ProviderList(msgspec.Struct):
+class _ProvidersAnswer(msgspec.Struct):
     resource_providers: builtins.list[Provider]
 
 
@@ -42,8 +42,8 @@ def list(
         ``required`` from 1.18, ``forbidden`` from 1.22, ``forbidden_member_of`` from 1.32
     """
     parameters = {'name': name, 'uuid': uuid, **query.make_filter_parameters(matching)}
-    body: _ProviderList = client.send(
-        endpoints.LIST_PROVIDERS, answer=_ProviderList, query=parameters
+    body: _ProvidersAnswer = client.send(
+        endpoints.LIST_PROVIDERS, answer=_ProvidersAnswer, query=parameters
     ).body
     return body.resource_providers
 
@@ -107,7 +107,7 @@ def create(
     :param parent_provider_uuid: from 1.14
     :raises errors.DuplicateName: if a provider has the name
     """
-    body = _drop_missing(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
+    body = _omit_none(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
     answer = client.send(endpoints.CREATE_PROVIDER, answer=Provider | None, body=body)
     made: Provider | None = answer.body
     if made:
@@ -143,9 +143,7 @@ def set(
     :param parent_provider_uuid: from 1.14 for a root, from 1.37 for any; ``None`` leaves it
     :param orphan: make it a root; from 1.37
     """
-    body: dict[str, str | None] = _drop_missing(
-        name=name, parent_provider_uuid=parent_provider_uuid
-    )
+    body: dict[str, str | None] = _omit_none(name=name, parent_provider_uuid=parent_provider_uuid)
     if orphan:
         body['parent_provider_uuid'] = None
     provider: Provider = client.send(
@@ -163,5 +161,5 @@ def delete(client: Client, provider_uuid: str) -> None:
     client.send(endpoints.DELETE_PROVIDER, provider=provider_uuid)
 
 
-def _drop_missing(**fields: str | None) -> dict[str, str | None]:
+def _omit_none(**fields: str | None) -> dict[str, str | None]:
     return {name: value for name, value in fields.items() if value is not None}

@@ -13,11 +13,11 @@ from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 
 
-class _Traits(msgspec.Struct):
+class _TraitsAnswer(msgspec.Struct):
     traits: builtins.list[str]
 
 
-class _ProviderTraits(_Traits):
+class _ProviderTraitsAnswer(_TraitsAnswer):
     resource_provider_generation: Integer
 
 
@@ -31,7 +31,7 @@ def list(
     """
     flag = None if associated is None else str(associated).lower()
     query = {'name': name, 'associated': flag}
-    body: _Traits = client.send(endpoints.LIST_TRAITS, answer=_Traits, query=query).body
+    body: _TraitsAnswer = client.send(endpoints.LIST_TRAITS, answer=_TraitsAnswer, query=query).body
     return body.traits
 
 
@@ -54,7 +54,7 @@ def delete(client: Client, name: str) -> None:
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """Return the traits of a provider."""
     answer = client.send(
-        endpoints.LIST_PROVIDER_TRAITS, provider=provider_uuid, answer=_ProviderTraits
+        endpoints.LIST_PROVIDER_TRAITS, provider=provider_uuid, answer=_ProviderTraitsAnswer
     )
     return make_read(answer, answer.body.traits)
 
@@ -65,7 +65,10 @@ def set_on_provider(
     """Replace the traits of a provider."""
     body = {'traits': builtins.list(traits), 'resource_provider_generation': generation}
     answer = client.send(
-        endpoints.SET_PROVIDER_TRAITS, provider=provider_uuid, answer=_ProviderTraits, body=body
+        endpoints.SET_PROVIDER_TRAITS,
+        provider=provider_uuid,
+        answer=_ProviderTraitsAnswer,
+        body=body,
     )
     return make_read(answer, answer.body.traits)
 

@@ -12,12 +12,12 @@ from placementclient.model.consumers import Resources, Usage
 from placementclient.model.freshness import Read
 
 
-class _ProviderUsages(msgspec.Struct):
+class _ProviderUsagesAnswer(msgspec.Struct):
     usages: dict[str, Integer]
     resource_provider_generation: Integer
 
 
-class _Usages(msgspec.Struct):
+class _UsagesAnswer(msgspec.Struct):
     """The usage of a project: by class; from 1.38 on by type of consumer before that."""
 
     usages: dict[str, Integer | dict[str, Integer]]
@@ -26,7 +26,7 @@ class _Usages(msgspec.Struct):
 def show_provider(client: Client, provider_uuid: str) -> Read[Resources]:
     """Return the usage of a provider by class."""
     answer = client.send(
-        endpoints.SHOW_PROVIDER_USAGES, provider=provider_uuid, answer=_ProviderUsages
+        endpoints.SHOW_PROVIDER_USAGES, provider=provider_uuid, answer=_ProviderUsagesAnswer
     )
     return make_read(answer, answer.body.usages)
 
@@ -49,7 +49,7 @@ def show_project(
     """
     answer = client.send(
         endpoints.SHOW_USAGES,
-        answer=_Usages,
+        answer=_UsagesAnswer,
         query={'project_id': project_id, 'user_id': user_id, 'consumer_type': consumer_type},
         version=version,
     )

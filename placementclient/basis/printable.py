@@ -55,15 +55,15 @@ def cut_text(text: str, most: int) -> str:
     return escape_line(escape_text(text if len(text) <= most else f'{text[:most]}…'))
 
 
-def print_any_text(*streams: Any) -> None:
+def replace_unencodable_characters(*streams: Any) -> None:
     """Let streams print plain signs where their encoding lacks one: no text is an error."""
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != 'utf-8':
-            codecs.register_error(_ERRORS, _replace_signs)
+            codecs.register_error(_ERRORS, _replace_characters)
             stream.reconfigure(errors=_ERRORS)
 
 
-def _replace_signs(error: UnicodeError) -> tuple[str | bytes, int]:
+def _replace_characters(error: UnicodeError) -> tuple[str | bytes, int]:
     """Return the text for signs that an encoding does not have, and where encoding goes on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error

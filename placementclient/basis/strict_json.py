@@ -24,7 +24,7 @@ def decode_json(content: bytes, kind: Any = Any) -> Any:
     """
     try:
         value = msgspec.json.decode(content, type=kind)
-        check_keys(content)
+        refuse_duplicate_keys(content)
     except RecursionError:
         raise InvalidJSON('nested too deeply') from None
     except msgspec.ValidationError as fault:
@@ -34,13 +34,13 @@ def decode_json(content: bytes, kind: Any = Any) -> Any:
     return value
 
 
-def check_keys(content: bytes) -> None:
+def refuse_duplicate_keys(content: bytes) -> None:
     """Raise an error if an object of JSON has a key twice: msgspec takes the last one."""
     # Nothing is built of it: this takes half as long as what builds dictionaries.
-    json.loads(content, object_pairs_hook=_check_pairs)
+    json.loads(content, object_pairs_hook=_refuse_duplicate_pairs)
 
 
-def _check_pairs(pairs: list[tuple[str, Any]]) -> None:
+def _refuse_duplicate_pairs(pairs: list[tuple[str, Any]]) -> None:
     if len(dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)

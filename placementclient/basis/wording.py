@@ -15,13 +15,13 @@ _SYNONYMS = {'RAM': 'MEMORY_MB'}
 _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
 
-def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:
+def suggest_similar(unknown: str | Iterable[str], words: Iterable[str]) -> str:
     """Return ``. Did you mean …?`` for one or several mistyped words, or nothing."""
-    near = find_closest([unknown] if isinstance(unknown, str) else unknown, words)
+    near = find_closest_words([unknown] if isinstance(unknown, str) else unknown, words)
     return f'. {format_suggestion(near)}' if near else ''
 
 
-def find_closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
+def find_closest_words(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
     """Return the probably intended word for each unknown one, where there is one."""
     from difflib import get_close_matches  # loaded where something is wrong only
 
@@ -29,21 +29,21 @@ def find_closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
     for word in unknown:
         # Letters that are transposed are likelier than others.
         matches = (
-            _find_same(word, candidates)
+            _find_same_word(word, candidates)
             or get_close_matches(word, candidates, 5)
-            or _find_continued(word, candidates)
+            or _find_longer_words(word, candidates)
         )
         near |= dict.fromkeys(sorted(matches, key=lambda m: sorted(m) != sorted(word))[:1])
     return list(near)
 
 
-def _find_same(word: str, candidates: Iterable[str]) -> list[str]:
+def _find_same_word(word: str, candidates: Iterable[str]) -> list[str]:
     """Return the words that differ from a word in case only, or the class that it stands for."""
     meant = {word.upper(), _SYNONYMS.get(word.upper())}
     return sorted(name for name in candidates if name.upper() in meant)
 
 
-def _find_continued(word: str, candidates: Iterable[str]) -> list[str]:
+def _find_longer_words(word: str, candidates: Iterable[str]) -> list[str]:
     """Return the words that begin with the first part of a name: ``MEMORY_MB`` for ``MEM``."""
     return sorted(
         name for name in candidates if len(word) > 2 and name.startswith((word, word.upper()))
@@ -58,7 +58,7 @@ def suggest_uuids(beginning: str, names: Mapping[str, str]) -> str:
     if not _PART_OF_UUID.fullmatch(beginning):
         return ''
     matches = [f'{u} ({n})' for u, n in names.items() if u.startswith(beginning.lower())]
-    return f'. UUIDs that begin with it: {listed(matches, 3)}' if matches else ''
+    return f'. UUIDs that begin with it: {join_names(matches, 3)}' if matches else ''
 
 
 def format_suggestion(words: Iterable[str]) -> str:
@@ -107,25 +107,26 @@ def split_lines(text: str) -> list[str]:
     return text.replace('\r\n', '\n').removesuffix('\n').split('\n')
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return a number with its noun: ``1 tree``, ``2 trees``."""
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
 
 
-def join_first(sentences: Sequence[object], most: int = 3) -> str:
+def join_first_sentences(sentences: Sequence[object], most: int = 3) -> str:
     """Return the first of many sentences: ``a; b; c; and 2 more``."""
     shown = '; '.join(map(str, sentences[:most]))
     return f'{shown}; and {len(sentences) - most} more' if len(sentences) > most else shown
 
 
-def describe_unsteady(names: Sequence[str]) -> str:
+def describe_unsteady_trees(names: Sequence[str]) -> str:
     """Return the warning that others changed trees each time that they were read."""
     return (
-        f'Perhaps inconsistent, because others changed the tree at each reading: {listed(names, 3)}'
+        'Perhaps inconsistent, because others changed the tree at each reading: '
+        f'{join_names(names, 3)}'
     )
 
 
-def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
+def join_names(names: Sequence[str], most: int, others: str = 'more') -> str:
     """Return the first of many names: ``a, b, c and 2 more``."""
     shown, left = ', '.join(names[:most]), len(names) - most
     if left < 1:
@@ -133,14 +134,14 @@ def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
     return f'{shown} and {left} {others.removesuffix("s") if left == 1 else others}'
 
 
-def count_states(states: Iterable[tuple[str, str]]) -> str:
+def summarize_states(states: Iterable[tuple[str, str]]) -> str:
     """Return the count of each state: ``298 applied, 2 left alone: gpu007, gpu013``."""
     names: dict[str, list[str]] = {}
     for name, state in states:
         names.setdefault(state, []).append(name)
     plain = [f'{len(names[state])} {state}' for state in names if state not in _NAMED]
     counts = [
-        f'{len(members)} {state}: {listed(members, 5)}'
+        f'{len(members)} {state}: {join_names(members, 5)}'
         for state, members in names.items()
         if state in _NAMED
     ]
@@ -160,7 +161,7 @@ def merge_alike_sentences(sentences: Iterable[tuple[str, str]]) -> Iterator[str]
     for group in groups.values():
         tree, sentence = group[0]
         others = len({name for name, _ in group}) - 1
-        trees = f'{tree} and {counted(others, "other")}' if others else tree
+        trees = f'{tree} and {format_count(others, "other")}' if others else tree
         yield f'{trees}: {sentence}'
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 from placementclient.api import attempts, reshaper
 from placementclient.basis.errors import NoSuchProvider, PlacementError
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.changes import operations as ops
 from placementclient.changes import phases
 from placementclient.changes.applier import Applier
@@ -340,7 +340,7 @@ class Carrier(Inspector):
         )
         ended = State.DONE_IN_PART if done else State.LEFT_ALONE
         if done:
-            remarks.append(f'done: {listed(done, 5)}')
+            remarks.append(f'done: {join_names(done, 5)}')
         message = '; '.join(remarks)
         self.journal.write_end(uuid, ended, message)
         state = ended if state is State.LEFT_ALONE else state

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.basis import errors
-from placementclient.basis.wording import join_first
+from placementclient.basis.wording import join_first_sentences
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.snapshots import ProviderState
 
@@ -67,7 +67,7 @@ def find_additions(
 
 def describe_obstacles(obstacles: Sequence[Finding]) -> str:
     """Return the first obstacles in words."""
-    return join_first([obstacle.reason for obstacle in obstacles])
+    return join_first_sentences([obstacle.reason for obstacle in obstacles])
 
 
 class LeftAlone(errors.Differs):

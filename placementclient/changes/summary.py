@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, sum_parts
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.outcomes import ChangeRow
@@ -46,7 +46,7 @@ def _count_verbs(noun: str, numbers: Counter[str], verbs: Iterable[str]) -> str:
     if not first:
         return ''
     rest = (f', {numbers[verb]} to {verb}' for verb in others)
-    return f'{counted(numbers[first], noun)} to {first}{"".join(rest)}'
+    return f'{format_count(numbers[first], noun)} to {first}{"".join(rest)}'
 
 
 def _consumer_verb(change: ConsumerChange) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 
 from placementclient.basis.errors import Interrupted, PlacementError, Unexpected
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.changes.journal import JournalFailed
 from placementclient.client import errors
 from placementclient.model.outcomes import Outcome, State, TreeResult
@@ -115,7 +115,7 @@ class TreeQueue:
             except BaseException:
                 # Trees under way come to their end all the same, and are reported.
                 if running:
-                    trees = counted(len(running), 'tree')
+                    trees = format_count(len(running), 'tree')
                     self._warn(f'Waiting for {trees} under way; a second Ctrl-C does not wait')
                 self._collect(running, as_completed(list(running)))
                 raise

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.cli import plugin
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class AuthenticationByCloud(Authentication):
         names = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
         hint = '.'
         if cloud not in names:
-            hint = suggestion(cloud or '', names) or f'. {_describe_clouds(names)}'
+            hint = suggest_similar(cloud or '', names) or f'. {_describe_clouds(names)}'
         return errors.PlacementError(f'{reason.rstrip(".")}{hint}')
 
 
@@ -202,7 +202,7 @@ def _make_unknown_type_error(name: str) -> errors.UsageError:
     from keystoneauth1 import loading
 
     names = sorted(loading.get_available_plugin_names())
-    near = suggestion(name, names)
+    near = suggest_similar(name, names)
     choice = f'{near or "."} Choose from {", ".join(names)}'
     return errors.UsageError(f'Unknown auth type {name}{choice}')
 

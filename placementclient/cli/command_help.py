@@ -9,7 +9,7 @@ import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from placementclient.basis.wording import find_closest, format_suggestion
+from placementclient.basis.wording import find_closest_words, format_suggestion
 
 #: How many words of a command's name make its subject.
 DEPTH = 3
@@ -121,7 +121,7 @@ def _suggest_instead_of_missing(
     """Return the options that unknown ones among the arguments of a command may mean."""
     options = _list_documented_options(parsers)
     names = [word.partition('=')[0].lstrip('-') for word in arguments if word[:2] == '--']
-    missed = find_closest([name for name in names if name not in options], options)
+    missed = find_closest_words([name for name in names if name not in options], options)
     hint = format_suggestion(f'--{option}' for option in missed)
     return f'. {hint}' if hint else ''
 
@@ -136,7 +136,7 @@ def _suggest_instead_of_unknown(parsers: Sequence[argparse.ArgumentParser], mess
             return f'. Type the {word} without --{word}'
     if form := _suggest_other_command(message, parsers, options):
         return form
-    near = find_closest(words, options) or [
+    near = find_closest_words(words, options) or [
         _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
     ]
     return f'. {format_suggestion(f"--{option}" for option in near)}' if near else ''

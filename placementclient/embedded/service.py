@@ -29,7 +29,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 
 from placementclient.basis import errors
-from placementclient.basis.wording import listed, suggestion
+from placementclient.basis.wording import join_names, suggest_similar
 from placementclient.embedded import database_url, tables
 from placementclient.embedded.transactions import Transactions, translate_errors
 from placementclient.model.providers import Provider
@@ -234,7 +234,9 @@ class Service:
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
                 near = (
-                    suggestion(path.name, os.listdir(path.parent)) if path.parent.is_dir() else ''
+                    suggest_similar(path.name, os.listdir(path.parent))
+                    if path.parent.is_dir()
+                    else ''
                 )
                 raise errors.DirectError(
                     f'There is no database {path}{near or "."} Check the path; to make an empty '
@@ -362,7 +364,7 @@ def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
         return f'nova_api, such as {_NOVA_API_TABLE}'
     if _PLACEMENT_TABLE in names:
         return ''
-    return f'something else, such as {listed(names, 3)}'
+    return f'something else, such as {join_names(names, 3)}'
 
 
 def _list_revisions() -> tuple[str, set[str]]:

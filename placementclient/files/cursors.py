@@ -13,7 +13,7 @@ import yaml
 
 from placementclient.basis import errors
 from placementclient.basis.errors import KNOWN_KEYS
-from placementclient.basis.wording import find_closest, format_suggestion
+from placementclient.basis.wording import find_closest_words, format_suggestion
 from placementclient.files.decoding import describe_content
 from placementclient.files.json_reader import (
     LONG_NUMBER,
@@ -195,7 +195,7 @@ class Cursor:
         if len(unknown) == len(inside) and _OUTERMOST.fullmatch(self.name):
             self._refuse_other_kind(unknown)
         for key in unknown:
-            near = find_closest([key], readers)
+            near = find_closest_words([key], readers)
             hint = f'. {format_suggestion(near)}' if near else KNOWN_KEYS + ', '.join(readers)
             faults.errors.append(inside.pop(key).error(f'unknown key{hint}'))
             missing = [name for name in missing if name not in near]

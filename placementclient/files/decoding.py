@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import InvalidJSON, check_keys, locate_message
+from placementclient.basis.strict_json import InvalidJSON, locate_message, refuse_duplicate_keys
 
 T = TypeVar('T')
 
@@ -115,7 +115,7 @@ class FileContent:
     def check_keys(self) -> None:
         """Raise an error if an object of the file has a key twice."""
         try:
-            check_keys(self.content)
+            refuse_duplicate_keys(self.content)
         except InvalidJSON as fault:
             raise self.error(f'damaged {self.kind}: {fault}') from None
         except (ValueError, RecursionError):

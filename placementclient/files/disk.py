@@ -20,7 +20,7 @@ import msgspec
 
 from placementclient.basis import errors
 from placementclient.basis.printable import escape_text
-from placementclient.basis.wording import describe_unsteady, listed
+from placementclient.basis.wording import describe_unsteady_trees, join_names
 from placementclient.files import cursors, snapshots, system
 from placementclient.files.decoding import FileContent, describe_content, detect_kind
 from placementclient.files.documents import format_json, format_yaml
@@ -126,10 +126,10 @@ def read_snapshot(path: str) -> Snapshot:
     """Return the snapshot of a file; warn about missing usages and about unsteady trees."""
     snapshot = snapshots.decode(read_bytes(path, WRITTEN_LIMIT), path)
     if snapshot.unsteady:
-        LOG.warning(f'{path}: {describe_unsteady(snapshot.unsteady_names())}')
+        LOG.warning(f'{path}: {describe_unsteady_trees(snapshot.unsteady_names())}')
     if names := [state.name for state in snapshot.find_missing_usages()]:
         LOG.warning(
-            f'{path}: no usages of {listed(names, 3)}, on which consumers have allocations, so '
+            f'{path}: no usages of {join_names(names, 3)}, on which consumers have allocations, so '
             'that they seem to be free. Save another one with "placement resource provider '
             'snapshot save"'
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NotRequired, TypedDict
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.hosts.assignments import make_contradiction
 from placementclient.hosts.device_spec import DeviceSpec, find_device_spec, find_physical_functions
 from placementclient.hosts.devices import REMOVED, Device
@@ -226,7 +226,7 @@ def _find_differences(
     held = {c.uuid: c.amount(state.uuid, name) for c in snapshot.consumers_on(state.uuid)}
     for uuid in sorted(listed.keys() | held.keys()):
         if listed[uuid] != held.get(uuid, 0):
-            devices = counted(listed[uuid], 'listed device')
+            devices = format_count(listed[uuid], 'listed device')
             reason = f'holds {held.get(uuid, 0)} {name} on {state.name}, and has {devices} there'
             yield make_contradiction(uuid, reason, path)
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.hosts.assignments import make_contradiction, split_results
 from placementclient.model.assignments import UNEXPLAINED, AssignmentRow
 from placementclient.model.consumers import Consumer
@@ -59,7 +59,7 @@ def balance_rows(
         others = [consumer for consumer in consumers if (consumer.uuid, name) not in explained]
         unexplained += [(consumer, name) for consumer in others]
         lines.append(
-            f'{name}: {counted(len(consumers), "consumer")}, '
+            f'{name}: {format_count(len(consumers), "consumer")}, '
             f'{len(consumers) - len(others)} explained, {len(others)} unexplained'
         )
     named = {contradiction.facts['consumer'] for contradiction in contradictions}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from placementclient.basis import errors, strict_json
-from placementclient.basis.wording import counted, split_lines
+from placementclient.basis.wording import format_count, split_lines
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid, normalize_uuid
 
@@ -163,7 +163,7 @@ def _read_table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecor
             if lacking:
                 raise errors.BadFile(path, f'has no column {lacking[0]}', line)
         elif len(cells) != len(header):
-            fields = counted(len(cells), 'field')
+            fields = format_count(len(cells), 'field')
             raise errors.BadFile(path, f'{fields}, the header has {len(header)}', line)
         else:
             yield dict(zip(header, cells, strict=True)), line

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.files.cursors import Cursor
 from placementclient.model import patterns
 from placementclient.model.providers import is_uuid
@@ -81,7 +81,7 @@ class ProviderSelector:
         }
         unknown, names = known.get(field, (None, set()))
         if unknown and unknown not in names:
-            return error(f'no provider has {unknown}{suggestion(unknown, names)}')
+            return error(f'no provider has {unknown}{suggest_similar(unknown, names)}')
         return error('no provider meets all conditions')
 
     def _find_aggregate_name(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from os_resource_classes import STANDARDS
 
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.providers import is_uuid
 from placementclient.model.requests import CandidateRequest
@@ -50,7 +50,7 @@ class Names(NamedTuple):
                 if name not in reported and not name.startswith('CUSTOM_'):
                     possible = {*reported, *standard()}
                     if name not in possible:
-                        hint = suggestion(name, possible)
+                        hint = suggest_similar(name, possible)
                         yield f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}'
 
 
@@ -76,7 +76,7 @@ def find_absent_names(reported: Names, request: CandidateRequest) -> Iterator[Fi
 def _find_absent_classes(reported: Names, requested: Set[str]) -> Iterator[Finding]:
     """Yield a finding for each requested class of which no provider has inventory."""
     for name in sorted(requested - reported.classes):
-        hint = '' if name in STANDARDS else suggestion(name, {*reported.classes, *STANDARDS})
+        hint = '' if name in STANDARDS else suggest_similar(name, {*reported.classes, *STANDARDS})
         severity = Severity.INFO if name in STANDARDS else Severity.ERROR
         yield Finding('class', name, {'hint': hint}, severity=severity)
 
@@ -85,7 +85,7 @@ def _find_absent_traits(reported: Names, required: Iterable[str]) -> Iterator[Fi
     """Yield a finding for each required trait that no provider has."""
     for names in _find_missing(required, reported.traits):
         possible = {*reported.traits, *_list_standard_traits()}
-        hint = suggestion((name for name in names if name not in possible), possible)
+        hint = suggest_similar((name for name in names if name not in possible), possible)
         severity = Severity.INFO if possible.issuperset(names) else Severity.ERROR
         yield Finding('trait', ','.join(names), {'hint': hint}, severity=severity)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 
 #: The most unknown names with a suggestion: each costs a tenth of a second.
 MAX_HINTS = 20
@@ -30,7 +30,7 @@ def find_matching(pattern: str, names: Iterable[str]) -> list[str]:
 def describe_unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
     """Return the message that a pattern matches none of the names of a kind."""
     similar = find_similar_names(pattern, set(names))
-    return f'"{pattern}" matches no {kind}{suggestion(pattern, similar)}'
+    return f'"{pattern}" matches no {kind}{suggest_similar(pattern, similar)}'
 
 
 def expand_patterns(

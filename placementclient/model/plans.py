@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.basis.strict_json import Integer
-from placementclient.basis.wording import listed, suggestion
+from placementclient.basis.wording import join_names, suggest_similar
 from placementclient.model import patterns
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
@@ -370,7 +370,7 @@ class Plan:
             change = self.find_change(name)
             if change is None:
                 roots = [change.root_provider_name for change in self.changes]
-                near = suggestion(name, roots) or f'. It has {listed(roots, 5) or "none"}'
+                near = suggest_similar(name, roots) or f'. It has {join_names(roots, 5) or "none"}'
                 raise errors.NoSuchProvider(f'The plan has no tree {name!r}{near}')
             selected.add(change.root_provider_uuid)
         return tuple(

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggest_uuids, suggestion
+from placementclient.basis.wording import suggest_similar, suggest_uuids
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
@@ -150,7 +150,9 @@ class Snapshot:
         """Return the provider of this UUID or name, or raise :class:`errors.NoSuchProvider`."""
         if (state := self.find(name_or_uuid)) is None:
             names = {uuid: state.name for uuid, state in self.providers.items()}
-            near = suggest_uuids(name_or_uuid, names) or suggestion(name_or_uuid, self._by_name)
+            near = suggest_uuids(name_or_uuid, names) or suggest_similar(
+                name_or_uuid, self._by_name
+            )
             raise errors.NoSuchProvider(
                 f'No resource provider has the name or UUID {name_or_uuid!r}{near}'
             )

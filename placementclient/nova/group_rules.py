@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 import os_resource_classes
 
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.model.network import Port
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, TraitRule
 from placementclient.nova.server_parts import Refusal
@@ -111,7 +111,7 @@ def _add_pci_groups(draft: Draft) -> None:
     aliases = draft.settings.read_pci_aliases()
     for number, (name, amount) in enumerate(parse_alias_counts(draft.specs)):
         if name not in aliases:
-            raise Refusal(f'no PCI alias is called {name}{suggestion(name, aliases)}')
+            raise Refusal(f'no PCI alias is called {name}{suggest_similar(name, aliases)}')
         if draft.settings.pci_in_placement:
             alias = aliases[name]
             for device in range(amount):

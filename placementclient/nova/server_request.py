@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import os_resource_classes
 
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.model.consumers import sum_parts
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
@@ -128,7 +128,7 @@ def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
             hint = (
                 ''
                 if is_class_name(match[3])
-                else suggestion(match[3], os_resource_classes.STANDARDS)
+                else suggest_similar(match[3], os_resource_classes.STANDARDS)
             )
             yield f'{key}={value}{hint}'
 

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from placementclient.basis.errors import ExitStatus, PlacementError
-from placementclient.basis.wording import join_first
+from placementclient.basis.wording import join_first_sentences
 from placementclient.planner.infeasibility import Cause, UndecidedRow
 
 #: Begins the reason of a tree that has changed, and that has no plan as it is now. A journal keeps
@@ -24,7 +24,7 @@ class Infeasible(PlacementError):
     def __init__(self, causes: Sequence[Cause], slack: Sequence[Cause] = ()) -> None:
         self.causes, self.slack = tuple(causes), tuple(slack)
         #: the first causes, as a sentence without its full stop
-        self.reason = join_first(self.causes)
+        self.reason = join_first_sentences(self.causes)
         super().__init__(f'Infeasible: {self.reason}')
 
 
@@ -35,7 +35,7 @@ class Undecided(PlacementError):
 
     def __init__(self, rows: Sequence[UndecidedRow], warnings: Sequence[str] = ()) -> None:
         self.rows, self.warnings = tuple(rows), tuple(warnings)
-        super().__init__(f'Undecided rows: {len(self.rows)}: {join_first(self.rows)}')
+        super().__init__(f'Undecided rows: {len(self.rows)}: {join_first_sentences(self.rows)}')
 
 
 class Undetermined(PlacementError):
@@ -52,4 +52,4 @@ class Undetermined(PlacementError):
             f'{self._MORE_TIME if has_ended else self._NO_TIME}, or say where some of it belongs '
             '(--assignments)'
         )
-        super().__init__(f'Undetermined: {join_first(self.causes)}. {self.advice}')
+        super().__init__(f'Undetermined: {join_first_sentences(self.causes)}. {self.advice}')

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from placementclient.basis.wording import counted, listed
+from placementclient.basis.wording import format_count, join_names
 from placementclient.model.specifications import Keys
 
 
@@ -57,7 +57,7 @@ def _describe_shortfall(
     mapped: bool, providers: Sequence[str], resource_class: str, need: int, room: int
 ) -> str:
     verb = 'are assigned to' if mapped else 'have to go to'
-    return f'{need} {resource_class} {verb} {listed(providers, 8)}, which has room for {room}'
+    return f'{need} {resource_class} {verb} {join_names(providers, 8)}, which has room for {room}'
 
 
 def _describe_packing(
@@ -71,7 +71,7 @@ def _describe_packing(
     counts = sorted(Counter(demands).items(), reverse=True)
     sizes = [f'{count} times {size}' if count > 1 else str(size) for size, count in counts[:8]]
     if others := sum(count for _, count in counts[8:]):
-        sizes.append(counted(others, 'other'))
+        sizes.append(format_count(others, 'other'))
     places = ', '.join(f'{room} on {provider}' for provider, room in rooms.items())
     doubt = '' if minimal else ' (perhaps fewer do not; that takes longer to find out)'
     return (
@@ -82,7 +82,7 @@ def _describe_packing(
 
 def _describe_undetermined(unproved: int, seconds: float) -> str:
     if unproved:
-        rows = counted(unproved, 'row')
+        rows = format_count(unproved, 'row')
         return f'it was not found out in {seconds:g} seconds whether {rows} could go elsewhere'
     return f'no assignment was found in {seconds:g} seconds, and no proof that there is none'
 
@@ -178,7 +178,7 @@ class UndecidedRow:
         names = f', as {" or ".join(self.classes)}' if self.classes else ''
         return (
             f'{self.tree}: {self.amount} {self.resource_class} of {self.consumer_uuid} '
-            f'may go to {listed(self.choices, 8)}{names}'
+            f'may go to {join_names(self.choices, 8)}{names}'
         )
 
 

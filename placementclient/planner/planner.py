@@ -4,7 +4,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from placementclient.basis import errors
-from placementclient.basis.wording import listed, merge_alike_sentences, suggestion
+from placementclient.basis.wording import join_names, merge_alike_sentences, suggest_similar
 from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.connected import group_connected
@@ -191,7 +191,7 @@ class _Planner:
         self.changes.append(change)
         self._undecided += assignment.undecided
         if unproved := assignment.unproved:
-            name, seconds = listed(list(change.roots.values()), 8), self._solver_timeout
+            name, seconds = join_names(list(change.roots.values()), 8), self._solver_timeout
             cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
             self.unproved.append(cause)
 
@@ -340,7 +340,7 @@ def _choose_roots(
     for name in trees:
         state = snapshot.find(name)
         if state is None:
-            hint = suggestion(name, [root.name for root in snapshot.roots()])
+            hint = suggest_similar(name, [root.name for root in snapshot.roots()])
             raise errors.NoSuchProvider(f'No resource provider is called {name}{hint}')
         if state.uuid not in uuids:
             faults.raise_any()

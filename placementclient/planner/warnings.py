@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.model.inventories import InventoryKey
 from placementclient.model.nova import (
     CHILD_FORMS,
@@ -65,7 +65,7 @@ def _warn_of_consumers(kind: str, consumers: Sequence[str]) -> Iterator[Notice]:
     number = len(consumers)
     verb = 'has' if number == 1 else 'have'
     if consumers:
-        text = f'{counted(number, "consumer")} {verb}'
+        text = f'{format_count(number, "consumer")} {verb}'
         yield _make_notice(kind, {'consumers': consumers}, number=str(number), counted=text)
 
 
@@ -171,7 +171,7 @@ def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
         consumers = refused[provider, name]
         facts: dict[str, object] = {'provider': provider, 'resource_class': name}
         facts |= {'limits': sorted(fields), 'consumers': sorted(consumers)}
-        number = counted(len(consumers), 'consumer')
+        number = format_count(len(consumers), 'consumer')
         yield _make_notice('no-way-back', facts, fields=', '.join(sorted(fields)), counted=number)
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from placementclient.api import resource_provider
 from placementclient.basis import errors
-from placementclient.basis.wording import join_first
+from placementclient.basis.wording import join_first_sentences
 from placementclient.client.http import Client
 from placementclient.insight.unknown_names import Names
 from placementclient.model.inventories import Inventory
@@ -77,7 +77,7 @@ class UsedInventory(errors.PlacementError):
     def __init__(self, used: Sequence[Notice]) -> None:
         facts = used[0].facts
         super().__init__(
-            f'{join_first([shortfall.message for shortfall in used])}. Move it with its '
+            f'{join_first_sentences([shortfall.message for shortfall in used])}. Move it with its '
             'allocations: write the trees under "trees:", and below them "moves: '
             f'[{{from_resource_provider: {facts["provider"]}, to_resource_provider: NAME, '
             f'moved_resources: {{{facts["resource_class"]}: AMOUNT}}}}]"'
@@ -100,8 +100,8 @@ def check_moved_providers(before: Snapshot, after: Snapshot) -> None:
             moved.append(f'{state.name}, {kind}, below {after.providers[root_uuid].name}')
     if moved:
         raise errors.BadArgument(
-            f'The file puts {join_first(sorted(moved))}. Check the indentation of the file; '
-            '--reparent moves it'
+            f'The file puts {join_first_sentences(sorted(moved))}. Check the indentation of the '
+            'file; --reparent moves it'
         )
 
 

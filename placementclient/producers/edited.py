@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from placementclient.basis import errors
-from placementclient.basis.wording import listed, suggestion
+from placementclient.basis.wording import join_names, suggest_similar
 from placementclient.model.inventories import BOUNDS, Inventory
 from placementclient.model.snapshots import ProviderState
 
@@ -97,7 +97,7 @@ class InventoryEdit:
             if name not in classes and 'total' not in fields:
                 raise errors.BadArgument(
                     f'No resource provider that is selected has inventory of {name}'
-                    f'{suggestion(name, classes)}'
+                    f'{suggest_similar(name, classes)}'
                 )
         dropped = set() if self.amend else classes.difference(self.requested)
         if dropped and not self.replaces:
@@ -112,7 +112,7 @@ class InventoryEdit:
         for name, fields in self.requested.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
-                yield f'Skipped, without {name}: {listed(lacking, 3, "others")}'
+                yield f'Skipped, without {name}: {join_names(lacking, 3, "others")}'
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class FacetEdit:
         verb = {'traits': 'has the trait', 'aggregates': 'is in the aggregate'}[self.facet]
         for name in sorted(self.removed - present):
             sentence = f'No resource provider that is selected {verb} {name}'
-            yield f'{sentence}{suggestion(name, present)}'
+            yield f'{sentence}{suggest_similar(name, present)}'
 
     def _get_names(self, state: ProviderState) -> frozenset[str]:
         names: frozenset[str] = getattr(state, self.facet)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.basis import errors
-from placementclient.basis.wording import insert_names, join_first, suggestion
+from placementclient.basis.wording import insert_names, join_first_sentences, suggest_similar
 from placementclient.client.http import Client
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
@@ -83,7 +83,7 @@ class EditProducer(StateProducer):
             if any(state.capacity(name) < before.capacity(name) for name in before.inventories):
                 shrunk[uuid] = read_facets(self.client, before, {'usages'} - self._facets).state
         if messages := [lack.message for lack in find_shortfalls(shrunk, after.providers)]:
-            lacking = join_first(messages)
+            lacking = join_first_sentences(messages)
             yield f'{lacking}. Placement grants nothing more there until enough is freed'
 
     def _read_selected(self) -> Snapshot:
@@ -98,7 +98,7 @@ class EditProducer(StateProducer):
                 states[provider.uuid] = state
         if not states:
             existing = resource_class.list(self.client)
-            near = '' if name in existing else suggestion(str(name), existing)
+            near = '' if name in existing else suggest_similar(str(name), existing)
             raise errors.NoSuchProvider(
                 f'No resource provider is selected: none of them has inventory of {name}{near}'
             )

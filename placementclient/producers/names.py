@@ -58,7 +58,7 @@ def _suggest_provider(client: Client, name: str) -> str:
     """Return the provider that was probably meant; of a class, that it comes after the provider."""
     providers = {p.uuid: p.name for p in resource_provider.list(client)}
     near = wording.suggest_uuids(name, providers)
-    near = near or wording.suggestion(name, set(providers.values()))
+    near = near or wording.suggest_similar(name, set(providers.values()))
     if not near and _SYMBOL.fullmatch(name):
         return '. The provider comes first, then classes or traits'
     return near
@@ -93,7 +93,7 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
     if all(name.startswith('CUSTOM_') for name in unknown):
         # The standard names that look like it are others.
         existing = [name for name in existing if name.startswith('CUSTOM_')]
-    near = wording.suggestion(unknown, sorted(existing))
+    near = wording.suggest_similar(unknown, sorted(existing))
     custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
     if not custom:
         return near or _suggest_other_name(unknown, existing)
@@ -152,7 +152,7 @@ def find_aggregate_uuids(
             ) from None
     for name in named:
         if name not in uuid_of:
-            near = wording.suggestion(name, uuid_of)
+            near = wording.suggest_similar(name, uuid_of)
             raise BadArgument(f'Nova has no host aggregate {name!r}{near}')
     # Refusals and explanations have the name beside the UUID.
     client.names |= {uuid_of[name]: name for name in named}

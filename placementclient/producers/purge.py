@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from placementclient.api import resource_provider
 from placementclient.basis import errors
-from placementclient.basis.wording import counted, join_first
+from placementclient.basis.wording import format_count, join_first_sentences
 from placementclient.client.http import Client
 from placementclient.insight.evidence import Verdict
 from placementclient.model.consumers import Consumer
@@ -108,11 +108,11 @@ class PurgeRefused(errors.PlacementError):
     def __init__(self, objections: Sequence[Objection], user_count: int) -> None:
         # Objections that --force does not overrule come first, as only some are printed.
         reasons = Counter(sorted(objections, key=lambda objection: not objection.is_final))
-        refused = [f'{counted(n, "consumer")}: {o.reason}' for o, n in reasons.items()]
-        super().__init__(f'Refused: {join_first(refused)}')
+        refused = [f'{format_count(n, "consumer")}: {o.reason}' for o, n in reasons.items()]
+        super().__init__(f'Refused: {join_first_sentences(refused)}')
         advice = Counter(_WAIT if objection.is_final else _ADVICE for objection in objections)
         self.advice = [step for step, _ in advice.most_common()]
-        needing = f'{len(objections)} of {counted(user_count, "consumer")}'
+        needing = f'{len(objections)} of {format_count(user_count, "consumer")}'
         self.extent = f'{needing} may still need what would be freed'
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
 from placementclient.basis import errors
-from placementclient.basis.wording import join_first
+from placementclient.basis.wording import join_first_sentences
 from placementclient.changes.diff import list_operations
 from placementclient.changes.operations import SetInventories
 from placementclient.client.http import Client
@@ -122,8 +122,8 @@ class ReplaceProducer(StateProducer):
         if ungranted := list(self._find_refused_allocations(live, after)):
             raise Irreplaceable(
                 'Placement judges all that a consumer holds, and would refuse '
-                f'{join_first(ungranted)}: min_unit, max_unit or step_size is against it. '
-                '"placement resource provider audit --id broken-units" lists such allocations'
+                f'{join_first_sentences(ungranted)}: min_unit, max_unit or step_size is against '
+                'it. "placement resource provider audit --id broken-units" lists such allocations'
             )
         return after
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from placementclient.basis import errors
-from placementclient.basis.wording import join_first
+from placementclient.basis.wording import join_first_sentences
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider, restore_name
 from placementclient.model.shortfalls import check_accounted
@@ -143,8 +143,9 @@ def _merge_states(
         shown = [f'{new} grants less {name} than {old}' for new, name, old in lacking]
         new, name, _ = lacking[0]
         raise Irreplaceable(
-            f'{join_first(shown)}: compare capacity, min_unit, max_unit and step_size, and raise '
-            f'them first with "placement resource provider inventory class set {new} {name}"'
+            f'{join_first_sentences(shown)}: compare capacity, min_unit, max_unit and '
+            'step_size, and raise them first with "placement resource provider inventory class '
+            f'set {new} {name}"'
         )
     return result
 
@@ -180,8 +181,8 @@ def _move_consumers(
         result.append(replace(consumer, allocations=allocations))
     if twice:
         raise Irreplaceable(
-            f'{join_first(sorted(twice))}: it is not known which of the two is right. Take one '
-            'away first with "placement resource provider allocation unset CONSUMER '
+            f'{join_first_sentences(sorted(twice))}: it is not known which of the two is right. '
+            'Take one away first with "placement resource provider allocation unset CONSUMER '
             '--provider PROVIDER"'
         )
     return result

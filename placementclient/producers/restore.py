@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from placementclient.api import allocation, resource_provider
 from placementclient.api.parallel import call_in_parallel
 from placementclient.basis import errors
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.changes.at_once import apply_at_once
 from placementclient.changes.diff import diff
 from placementclient.changes.merge import merge
@@ -40,7 +40,7 @@ class Existing(Unrestorable):
     """
 
     def __init__(self, message: str, names: Sequence[str], *, is_altered: bool) -> None:
-        super().__init__(f'{message}: {listed(names, 3, "others")}')
+        super().__init__(f'{message}: {join_names(names, 3, "others")}')
         self.names, self.is_altered = names, is_altered
 
 
@@ -225,7 +225,7 @@ def load_snapshot(client: Client, snapshot: Snapshot) -> None:
     plan = restoring.plan()
     if restoring.is_undone:
         reasons = [f'{note.subject}: {note.reason}' for note in restoring.notes]
-        raise Unrestorable(f'Not restored: {listed(reasons, 3, "others")}')
+        raise Unrestorable(f'Not restored: {join_names(reasons, 3, "others")}')
     apply_at_once(client, plan).raise_first_error()
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.model.providers import restore_name, temporary_name
 from placementclient.model.servers import is_same_host
 from placementclient.model.services import Hypervisor
@@ -106,7 +106,7 @@ def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str)
     of_new = {consumer.uuid for uuid in checked for consumer in snapshot.consumers_on(uuid)}
     if count := len(of_new - of_old):
         raise Irreplaceable(
-            f'{new.name} is in use: {counted(count, "consumer")} with nothing on {old.name} '
+            f'{new.name} is in use: {format_count(count, "consumer")} with nothing on {old.name} '
             f'{"has" if count == 1 else "have"} allocations there, and its name is of another '
             'host. Check that both are the same host, then give --merge to join them'
         )

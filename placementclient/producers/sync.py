@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from placementclient.api import aggregate as aggregate_api
 from placementclient.api import resource_provider
 from placementclient.api.parallel import call_in_parallel
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.findings import Finding, Severity
@@ -131,7 +131,7 @@ def sync_aggregates(
                 continue
             if unknown:
                 first = f'{aggregate.name}: every host of the aggregate has to be known first'
-                reason, severity = f'{first}: {listed(unknown, 3)}', Severity.WARNING
+                reason, severity = f'{first}: {join_names(unknown, 3)}', Severity.WARNING
                 notes.append(Finding('left alone', state.name, reason=reason, severity=severity))
             else:
                 lost[state.uuid].add(aggregate.uuid)

@@ -15,7 +15,7 @@ from placementclient import program
 from placementclient.api import allocation, resource_provider
 from placementclient.api.parallel import call_in_parallel
 from placementclient.basis.errors import PlacementError
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
@@ -41,7 +41,7 @@ class UnstableRead(PlacementError):
 
     def __init__(self, providers: Sequence[str], attempts: int) -> None:
         self.providers, self.attempts = providers, attempts
-        names = listed(providers, 3, 'others')
+        names = join_names(providers, 3, 'others')
         subject = f'{names}, or its tree,' if len(providers) == 1 else f'Each of the trees {names}'
         super().__init__(
             f'{subject} changed each of the {attempts} times that it was read: '

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import TypeVar
 
-from placementclient.basis.wording import counted, listed
+from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.capacity.fits import FallbackFits, Fits
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor
@@ -60,10 +60,10 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
     keys = Columns(*_list_key_columns(by))
 
     def index_amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
-        listed = list(lines)
+        entries = list(lines)
         return {
             (key, line.resource_class, name): getattr(line, name)
-            for key, line in zip(keys.rows(listed)[1], listed, strict=True)
+            for key, line in zip(keys.rows(entries)[1], entries, strict=True)
             for name in _AMOUNTS
         }
 
@@ -81,7 +81,7 @@ def describe_exceeding(lines: Sequence[TotalsLine], percentage: float) -> str:
     if not lines:
         return f'Nowhere is more than {percentage:g} percent used'
     names = (' '.join(dict.fromkeys((line.name, line.resource_class))) for line in lines)
-    return f'More than {percentage:g} percent is used: {listed([*dict.fromkeys(names)], 5)}'
+    return f'More than {percentage:g} percent is used: {join_names([*dict.fromkeys(names)], 5)}'
 
 
 def list_fits(counts: CountedFits, by: str) -> Output:
@@ -110,8 +110,8 @@ def describe_vcpu_fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
     """Yield a sentence about the servers that fit with VCPU in place of PCPU, if there are any."""
     if more.servers:
         yield (
-            f'flavor {flavor.name}: up to {counted(more.servers, "more server")} on '
-            f'{counted(more.trees, "host")} without PCPU, as Nova asks again with VCPU in its '
+            f'flavor {flavor.name}: up to {format_count(more.servers, "more server")} on '
+            f'{format_count(more.trees, "host")} without PCPU, as Nova asks again with VCPU in its '
             f'place. {FALLBACK}'
         )
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.basis.printable import format_cell
-from placementclient.basis.wording import count_states
+from placementclient.basis.wording import summarize_states
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import ChangeRow, State, TreeResult
 from placementclient.model.plans import Change
@@ -56,7 +56,7 @@ def summarize_results(
     states = (
         state for pair in zip(changes, results, strict=False) for state in _list_states(*pair)
     )
-    return count_states([*(state for state in states if state[0] not in left_out), *undone])
+    return summarize_states([*(state for state in states if state[0] not in left_out), *undone])
 
 
 def _list_states(change: Change, result: TreeResult) -> Iterator[tuple[str, str]]:

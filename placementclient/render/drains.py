@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.basis import errors
-from placementclient.basis.wording import counted, listed
+from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import ServerMove
@@ -99,12 +99,12 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
     waves = rolling.moves[-1].wave if rolling.moves else 0
     messages = [
         f'{len(order)} of {len(order) + len(blocked)} {batches} can be emptied: '
-        f'{counted(len(rolling.moves), "move")} in {counted(waves, "wave")}'
+        f'{format_count(len(rolling.moves), "move")} in {format_count(waves, "wave")}'
     ]
     for batch in blocked[:_NAMED]:
         proof = 'proved' if batch.is_error else 'not proved'
-        servers = listed(batch.facts['servers'], _NAMED)
-        hosts = listed(name_roots(snapshot, batch.roots), _NAMED)
+        servers = join_names(batch.facts['servers'], _NAMED)
+        hosts = join_names(name_roots(snapshot, batch.roots), _NAMED)
         messages.append(f'Blocked ({proof}): {hosts}: no place for {servers}')
     if len(blocked) > _NAMED:
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
@@ -141,7 +141,7 @@ def has_requests(cloud: DrainCloud) -> bool:
 def describe_uncertain_servers(cloud: DrainCloud, servers: Sequence[str]) -> str:
     """Return the sentence about servers that can move by their amounts, but not certainly."""
     advice = '' if has_requests(cloud) else f'. {_ADD_REQUESTS}'
-    return f'Not certain: {listed(servers, 20)}{advice}'
+    return f'Not certain: {join_names(servers, 20)}{advice}'
 
 
 def describe_child_arguments(
@@ -170,11 +170,11 @@ def describe_hosts_without_cell(cloud: DrainCloud, emptied: Collection[str]) -> 
     missing = [name for name in names if cells is not None and name not in cells]
     if wrong := sorted(set(missing) & set(name_roots(cloud.snapshot, emptied))):
         raise errors.BadArgument(
-            f'--cells has no {listed(wrong, _NAMED)}: give all that nova-manage cell_v2 list_hosts '
-            'prints'
+            f'--cells has no {join_names(wrong, _NAMED)}: give all that nova-manage cell_v2 '
+            'list_hosts prints'
         )
     if missing:
-        yield f'Not in --cells, so that no server goes there: {listed(missing, _NAMED)}'
+        yield f'Not in --cells, so that no server goes there: {join_names(missing, _NAMED)}'
 
 
 def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
@@ -191,11 +191,11 @@ def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> 
 
 def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
     """Return the sentence with the number of servers that can move."""
-    servers = counted(decision.strict.server_count, 'server')
+    servers = format_count(decision.strict.server_count, 'server')
     # A consumer on several hosts has a finding for each of them.
     stuck = len({finding.subject for finding in decision.unsettled})
     if not (decision.strict.server_count or stuck or decision.moves):
-        names = listed(name_roots(snapshot, hosts), _NAMED)
+        names = join_names(name_roots(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     if not decision.strict.is_complete:
         return _summarize_incomplete(decision, servers)
@@ -204,7 +204,7 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
             f'Undetermined: {servers} to move, all have a place, but no order was found in '
             'which each move has room'
         )
-    left = f'; {counted(stuck, "consumer")} cannot move' if stuck else ''
+    left = f'; {format_count(stuck, "consumer")} cannot move' if stuck else ''
     return f'{servers} to move{_describe_waves(decision.moves)}{left}'
 
 
@@ -236,7 +236,7 @@ def _describe_waves(moves: Sequence[ServerMove]) -> str:
     offloaded = sum(move.target is None for move in moves)
     more = f', and {offloaded} to offload' if offloaded else ''
     waves = max(move.wave for move in moves)
-    return f': all have a place{more}, in {counted(waves, "wave")}'
+    return f': all have a place{more}, in {format_count(waves, "wave")}'
 
 
 def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
@@ -268,7 +268,7 @@ def describe_cold_moves(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Itera
     reasons = [way.reason for way in leaving if way.state is MoveState.COLD and way.reason]
     for reason, number in sorted(Counter(reasons).items()):
         yield (
-            f'{counted(number, "server")} cannot move while running: each {reason}. Confirm '
+            f'{format_count(number, "server")} cannot move while running: each {reason}. Confirm '
             'each with openstack server resize confirm SERVER'
         )
 
@@ -287,8 +287,8 @@ def describe_gained_traits(cloud: DrainCloud, moves: Iterable[ServerMove]) -> It
         new = sorted(aggregates.get(name, name) for name in frozenset().union(*differences))
         advice = '' if has_requests(cloud) else '. Use --requests if a flavor forbids one'
         yield (
-            f'{counted(len(differences), "server")} will have traits or aggregates that their old '
-            f'host does not have: {listed(new, _NAMED)}{advice}'
+            f'{format_count(len(differences), "server")} will have traits or aggregates that '
+            f'their old host does not have: {join_names(new, _NAMED)}{advice}'
         )
 
 
@@ -301,7 +301,7 @@ def _describe_unplaced_servers(cloud: DrainCloud, packing: Packing) -> Iterator[
         placed[words] += len(packing.places[kind])
     for words, total in sorted(totals.items()):
         if placed[words] < total:
-            yield f'{counted(total, "server")} of {words}: room for {placed[words]}'
+            yield f'{format_count(total, "server")} of {words}: room for {placed[words]}'
 
 
 def _describe_request(cloud: DrainCloud, request: Request) -> str:
@@ -313,7 +313,7 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
     group_prefix = name_affinity_group('')
     words = [f'in the {name}' for name in sorted(single) if name.startswith(group_prefix)]
     if rare := sorted(single & cloud.rare_traits):
-        words.append(f'with {listed(rare, _NAMED)}')
+        words.append(f'with {join_names(rare, _NAMED)}')
     words += _describe_places(cloud, {name for names in request.root_member_of for name in names})
     return ' '.join((format_sizes(request.totals), *words))
 
@@ -327,7 +327,7 @@ def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]
         else:
             others.append(cloud.knowledge.aggregates.get(name, name))
     if others:
-        yield f'in aggregate {listed(others, 2)}'
+        yield f'in aggregate {join_names(others, 2)}'
 
 
 def name_roots(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:

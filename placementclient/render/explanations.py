@@ -3,7 +3,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from placementclient.basis.wording import counted, listed
+from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.candidates.explanation import Explanation
 from placementclient.insight.candidates.group_hosts import GroupHosts
 from placementclient.insight.candidates.nearest import NearTree
@@ -73,9 +73,9 @@ def _format_lines(
         yield f'Placement does not decide, but a filter of the scheduler: {", ".join(filters)}'
     if limit is not None:
         where = 'not on' if limit.is_excluded else 'only on'
-        yield f'Server group {limit.group} ({limit.policy}): {where} {listed(limit.hosts, 10)}'
+        yield f'Server group {limit.group} ({limit.policy}): {where} {join_names(limit.hosts, 10)}'
     yield ''
-    yield f'Alone, of {counted(explanation.tree_count, "tree")}'
+    yield f'Alone, of {format_count(explanation.tree_count, "tree")}'
     width = len(str(explanation.tree_count))
     for requirement, count in explanation.alone.items():
         yield f'  {count:>{width}}  {requirement}'
@@ -142,8 +142,8 @@ def _describe_candidates(count: CandidateCount, most: int) -> Iterator[str]:
     if count.lost_tree_count:
         yield (
             f'  Nova takes {count.limit} of them (max_placement_results): at least '
-            f'{count.lost_tree_count} of {counted(len(count.trees), "tree")} cannot be chosen, '
-            'unless Placement has allocation_candidates_generation_strategy = breadth-first'
+            f'{count.lost_tree_count} of {format_count(len(count.trees), "tree")} cannot be '
+            'chosen, unless Placement has allocation_candidates_generation_strategy = breadth-first'
         )
     if count.trees[0].count > _MANY:
         yield (
@@ -215,7 +215,7 @@ def make_explanation_record(
 
 def _count_trees(offer: TreeCount) -> str:
     """Return the number of trees with candidates in words."""
-    number = counted(offer.tree_count, 'tree')
+    number = format_count(offer.tree_count, 'tree')
     return f'at least {number}' if offer.is_cut else number
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.errors import KNOWN_KEYS
-from placementclient.basis.wording import counted, format_next_steps, merge_alike_sentences
+from placementclient.basis.wording import format_count, format_next_steps, merge_alike_sentences
 
 if TYPE_CHECKING:
     from placementclient.planner.errors import Undecided
@@ -70,9 +70,9 @@ def _format_undecided(failure: Undecided) -> Iterator[str]:
     if len(failure.rows) <= MOST_ROWS:
         yield 'Undecided:'
     else:
-        yield f'Undecided: {len(failure.rows)} rows in {counted(len(trees), "tree")}'
+        yield f'Undecided: {len(failure.rows)} rows in {format_count(len(trees), "tree")}'
         counts = itertools.islice(trees.items(), MOST_ROWS)
-        yield from (f'  {tree}: {counted(count, "row")}' for tree, count in counts)
+        yield from (f'  {tree}: {format_count(count, "row")}' for tree, count in counts)
         if len(trees) > MOST_ROWS:
             yield f'  … and {len(trees) - MOST_ROWS} more trees'
         yield f'The first {MOST_ROWS} rows:'

@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from placementclient.basis.wording import counted, listed
+from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding, Severity
@@ -39,8 +39,9 @@ def describe_clean_audit(checks: int, cloud: Cloud, roots: Collection[str]) -> s
     states = [state for root in trees for state in cloud.topology.trees[root]]
     consumers = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
     return (
-        f'Nothing found: {counted(checks, "check")} of {counted(len(trees), "tree")} with '
-        f'{counted(len(states), "provider")} and {counted(len(consumers), "consumer")}'
+        f'Nothing found: {format_count(checks, "check")} of {format_count(len(trees), "tree")} '
+        f'with {format_count(len(states), "provider")} and '
+        f'{format_count(len(consumers), "consumer")}'
     )
 
 
@@ -69,7 +70,7 @@ def summarize_omitted_checks(audit: Audit) -> str:
     options = [f'--{name}' for name in lacking if ' ' not in name]
     reasons = [f'Missing: {", ".join(options)}'] if options else []
     reasons += [f'{reason[0].upper()}{reason[1:]}' for reason in lacking if ' ' in reason]
-    number = counted(len(audit.left_out), 'check')
+    number = format_count(len(audit.left_out), 'check')
     first = f'{number} was left out (-v names it)'
     if len(audit.left_out) > 1:
         first = f'{number} were left out (-v names them)'
@@ -87,9 +88,9 @@ def _group_reasons(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, li
 def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
     """Yield the sentence about skipped servers, if there are any."""
     skipped = sorted(_group_reasons(audit.passed_over.items()))
-    names = [f'{listed(sorted(servers), 3)} ({reason})' for reason, servers in skipped]
+    names = [f'{join_names(sorted(servers), 3)} ({reason})' for reason, servers in skipped]
     if names:
-        count = counted(len(audit.passed_over), 'server')
+        count = format_count(len(audit.passed_over), 'server')
         verb = 'was' if len(audit.passed_over) == 1 else 'were'
         later = 'Audit again later; if you gave files, with new ones'
         yield f'{count} {verb} not judged: {"; ".join(names)}. {later}'
@@ -108,17 +109,17 @@ def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Itera
         users = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
         if users:
             others = '' if users & known else _FOREIGN
-            count = counted(len(users), 'consumer')
-            listed = f'the lists know {len(users & known)} of {count}{others}'
-            yield f'{cloud.provider_name(root)}: {listed}'
+            count = format_count(len(users), 'consumer')
+            sentence = f'the lists know {len(users & known)} of {count}{others}'
+            yield f'{cloud.provider_name(root)}: {sentence}'
 
 
 def describe_cells_down(hosts: Sequence[str]) -> Iterator[str]:
     """Yield the sentence about the hosts whose cells of Nova do not answer, if there are any."""
     if hosts:
         yield (
-            f'A cell of Nova does not answer: {counted(len(hosts), "host")} ({listed(hosts, 3)}) '
-            'and their servers are in no list, so audit cannot judge them'
+            f'A cell of Nova does not answer: {format_count(len(hosts), "host")} '
+            f'({join_names(hosts, 3)}) and their servers are in no list, so audit cannot judge them'
         )
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Output
@@ -25,7 +25,7 @@ def describe_host_failures(snapshot: Snapshot, checked: HostFailures) -> Iterato
     """Yield sentences about the failures of hosts that were checked."""
     extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
     names = ' and '.join(name_roots(snapshot, worst.hosts))
-    servers = counted(worst.servers, 'server')
+    servers = format_count(worst.servers, 'server')
     if checked.failures:
         many = f'{worst.least}' if worst.least == worst.most else f'{worst.least} to {worst.most}'
         yield (

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.room_plan import NewServers, RoomDecision
@@ -41,14 +41,14 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
 
 def _summarize_room(new: NewServers, decision: RoomDecision) -> str:
     """Return the sentence whether further servers have room."""
-    servers = f'{counted(new.server_count, "server")} of {new.flavor}'
+    servers = f'{format_count(new.server_count, "server")} of {new.flavor}'
     now = f'room for {decision.room} now'
-    moves = counted(len(decision.moves), 'move')
+    moves = format_count(len(decision.moves), 'move')
     match decision.verdict:
         case DrainVerdict.YES if not decision.moves:
             return f'{servers}: all have room without any move'
         case DrainVerdict.YES:
-            waves = counted(max(move.wave for move in decision.moves), 'wave')
+            waves = format_count(max(move.wave for move in decision.moves), 'wave')
             return f'{servers}: all have room after {moves} in {waves} ({now})'
         case DrainVerdict.NO:
             return f'Impossible: no number of moves makes room for {servers}, proved ({now})'
@@ -65,13 +65,13 @@ def _describe_bound(cloud: DrainCloud, decision: RoomDecision) -> Iterator[str]:
         yield describe_uncertain_servers(cloud, [server.server for server in decision.leaving])
     if decision.verdict is DrainVerdict.UNDETERMINED:
         yield (
-            f'At least {counted(fewest, "move")} (proved). Give the search more time '
+            f'At least {format_count(fewest, "move")} (proved). Give the search more time '
             '(--solver-timeout)'
         )
     elif decision.moves and fewest == number:
-        yield f'Proved: fewer than {counted(number, "move")} make no room'
+        yield f'Proved: fewer than {format_count(number, "move")} make no room'
     elif decision.moves:
         yield (
-            f'Proved: fewer than {counted(fewest, "move")} make no room; {number} are certainly '
-            'enough, as each new host has all that the old one has'
+            f'Proved: fewer than {format_count(fewest, "move")} make no room; {number} are '
+            'certainly enough, as each new host has all that the old one has'
         )

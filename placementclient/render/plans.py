@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from placementclient.basis.wording import counted, merge_alike_sentences
+from placementclient.basis.wording import format_count, merge_alike_sentences
 from placementclient.changes.summary import change_rows
 from placementclient.changes.summary import summarize as changes_summary
 from placementclient.model.inventories import UNLIMITED
@@ -21,7 +21,7 @@ def describe_extent(changes: Iterable[Change]) -> str:
     changes = list(changes)
     counts = changes_summary(changes)
     number = len(list(list_warnings(changes)))
-    return f'{counts}; {counted(number, "warning")}' if number else counts
+    return f'{counts}; {format_count(number, "warning")}' if number else counts
 
 
 def count_plan_parts(plan: Plan) -> dict[str, int]:
@@ -63,7 +63,7 @@ def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
     for tree in trees:
         parts = list(change_rows(tree.before, tree.after))
         if is_summary:
-            yield f'  {tree.root_provider_name}: {counted(len(parts), "change")}'
+            yield f'  {tree.root_provider_name}: {format_count(len(parts), "change")}'
         else:
             yield from ('', *_format_tree(tree, 'changes', changes.format_planned(parts)))
 

@@ -6,7 +6,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from placementclient.basis.wording import count_states, counted, join_first
+from placementclient.basis.wording import format_count, join_first_sentences, summarize_states
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
     ALREADY_ROLLED_BACK,
@@ -46,9 +46,9 @@ def list_tree_results(run: Outcome) -> Output:
 def summarize_run(run: Outcome) -> str:
     """Return how many trees are in each state, or why a run stopped."""
     if run.stopped is None:
-        return count_states((tree.root_provider_name, _name_state(tree)) for tree in run.trees)
+        return summarize_states((tree.root_provider_name, _name_state(tree)) for tree in run.trees)
     done = sum(tree.is_done for tree in run.trees)
-    return f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done'
+    return f'{run.stopped}: {done} of {format_count(len(run.trees), "tree")} done'
 
 
 def _name_state(tree: TreeResult) -> str:
@@ -83,7 +83,7 @@ def advise_planning(
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
     plan_again = 'Plan again for the trees that were left alone'
     if any(obstacles):
-        reasons = join_first(list(filter(None, obstacles)))
+        reasons = join_first_sentences(list(filter(None, obstacles)))
         yield f'{reasons}. Change that in the cloud, or correct a copy of the specification'
         if all(obstacles):
             # Before that, the command fails for the same reason.
@@ -146,7 +146,7 @@ def summarize_verification(changes: Iterable[Change], deviations: Iterable[Findi
     """Return how many trees are as planned, and the names of the others."""
     by_tree = _group_by_tree(deviations)
     names = [change.root_provider_name for change in changes]
-    return count_states((name, _summarize_tree(by_tree.get(name, ()))) for name in names)
+    return summarize_states((name, _summarize_tree(by_tree.get(name, ()))) for name in names)
 
 
 def _group_by_tree(deviations: Iterable[Finding]) -> dict[str, list[Finding]]:
@@ -197,7 +197,7 @@ def summarize_rehearsal(result: Rehearsal) -> str:
     number = len(result.differences) + len(result.remains)
     return (
         f'apply: {summarize_run(result.applied)}; rollback: {summarize_run(result.rolled_back)}; '
-        f'{counted(number, "difference")}'
+        f'{format_count(number, "difference")}'
     )
 
 

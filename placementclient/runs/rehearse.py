@@ -9,7 +9,7 @@ from keystoneauth1.session import Session
 from msgspec import structs
 
 from placementclient.basis import errors
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.changes.summary import change_rows, describe_row
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
@@ -90,7 +90,7 @@ def _check_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
     if missing and len(missing) == len(roots):
         raise errors.BadArgument(
             'The snapshot is of another cloud, or of another part of it: it has none of the trees '
-            f'that the plan is about ({listed(missing, 3)})'
+            f'that the plan is about ({join_names(missing, 3)})'
         )
     if missing:
         raise errors.Differs(

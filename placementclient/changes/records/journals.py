@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import InvalidJSON, check_keys, locate_message
+from placementclient.basis.strict_json import InvalidJSON, locate_message, refuse_duplicate_keys
 from placementclient.changes.records.changes import ChangeRecord
 from placementclient.files.encoding import encode_json
 
@@ -96,7 +96,7 @@ def _decode_line(number: int, line: bytes, path: str) -> JournalEntry | None:
         return None
     try:
         entry = _DECODER.decode(line)
-        check_keys(line)
+        refuse_duplicate_keys(line)
     except (msgspec.ValidationError, InvalidJSON) as reason:
         raise _make_error(path, number, locate_message(str(reason))) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):

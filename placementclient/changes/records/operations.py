@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import msgspec
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.changes import operations as ops
 from placementclient.files.encoding import encode_json
 
@@ -58,7 +58,7 @@ def describe_done(record: Mapping[str, object], names: Mapping[str, str]) -> str
     facts = values if isinstance(values, Mapping) else record
     uuid = str(facts.get('uuid') or facts.get('provider_uuid', ''))
     after = facts.get('after')
-    count = counted(len(after) if isinstance(after, list) else 0, 'consumer')
+    count = format_count(len(after) if isinstance(after, list) else 0, 'consumer')
     text = _DONE.get(str(record['operation']).replace('-', '').lower(), '')
     return text.format(name=facts.get('name') or names.get(uuid, uuid), count=count)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE
 from placementclient.commands.framework import base, change_command, filter_options, option
 from placementclient.commands.framework.change_command import ChangeCommand
@@ -258,7 +258,7 @@ class ResizeAllocation(ChangeCommand):
             lacking = f'Consumer {consumer.uuid} does not hold {name}{where}'
             held = {name for part in consumer.allocations.values() for name in part}
             exists = name in api.resource_class.list(self.client)
-            near = '' if exists else suggestion(name, held)
+            near = '' if exists else suggest_similar(name, held)
             remedy = f'use {self.program} resource provider allocation set'
             raise errors.PlacementError(
                 f'{lacking}{near} Resize adds no class: {remedy}'

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis.errors import ExitStatus, PlacementError
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.allocations.allocation import OWNER
@@ -107,7 +107,7 @@ class ClaimAllocation(base.Lister):
             else:
                 return candidate
         if refusals:
-            tried = f'None of the {counted(len(refusals), "candidate")} was granted'
+            tried = f'None of the {format_count(len(refusals), "candidate")} was granted'
             raise Unclaimed(f'{tried}; to the last one: {refusals[-1]}')
         unclaimed = Unclaimed(
             'There are no candidates: placement allocation candidate explain says why'

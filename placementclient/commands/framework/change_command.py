@@ -16,7 +16,7 @@ from placementclient.basis.errors import (
     PlacementError,
     UsageError,
 )
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.cli.help_formatter import get_line_width
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress
@@ -158,7 +158,9 @@ class ChangeCommand(base.Lister):
         parts = _list_change_rows(plan)
         shown = '\n'.join(wrap_lines(changes.format_planned(parts[:_MOST_ROWS]), get_line_width()))
         if len(parts) > _MOST_ROWS:
-            shown += f'\nand {counted(len(parts) - _MOST_ROWS, "more row")}: --dry-run prints all'
+            shown += (
+                f'\nand {format_count(len(parts) - _MOST_ROWS, "more row")}: --dry-run prints all'
+            )
         self.confirm(f'{shown}\n{summarize(plan.changes)}. Go on?')
 
     def apply_plan(self, plan: Plan, producer: Producer) -> Sequence[TreeResult]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import describe_unsteady, listed
+from placementclient.basis.wording import describe_unsteady_trees, join_names
 from placementclient.commands.framework import (
     base,
     option,
@@ -88,7 +88,7 @@ def refuse_unsteady(
     """
     marked = snapshot.unsteady if roots is None else snapshot.unsteady.intersection(roots)
     if marked:
-        names = listed(sorted(snapshot.providers[uuid].name for uuid in marked), 3)
+        names = join_names(sorted(snapshot.providers[uuid].name for uuid in marked), 3)
         raise errors.BadFile(
             str(path),
             f'the command needs {names}, which others changed while the snapshot was saved. Save '
@@ -117,7 +117,7 @@ def _capture_trees(
             expect=show.expect,
         )
     if snapshot.unsteady:
-        command.log.warning(describe_unsteady(snapshot.unsteady_names()))
+        command.log.warning(describe_unsteady_trees(snapshot.unsteady_names()))
     return snapshot
 
 

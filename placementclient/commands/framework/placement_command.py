@@ -21,8 +21,8 @@ from placementclient.basis.errors import (
     Unexpected,
     UsageError,
 )
-from placementclient.basis.printable import escape_text, print_any_text
-from placementclient.basis.wording import format_next_steps, strip_credentials, suggestion
+from placementclient.basis.printable import escape_text, replace_unencodable_characters
+from placementclient.basis.wording import format_next_steps, strip_credentials, suggest_similar
 from placementclient.cli.messages import print_message
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
@@ -136,7 +136,7 @@ class PlacementCommand(command.Command):
         """Run the command, log its errors, and return its exit status."""
         self.args = parsed_args
         self._check_option_values()
-        print_any_text(self.app.stdout, self.app.stderr)
+        replace_unencodable_characters(self.app.stdout, self.app.stderr)
         with handle_signals(), name_program(self.log, self.program):
             try:
                 status = self._run_and_log_errors()
@@ -240,7 +240,7 @@ class PlacementCommand(command.Command):
         if not unknown:
             return
         message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
-        message += suggestion(unknown, names).removeprefix('.')
+        message += suggest_similar(unknown, names).removeprefix('.')
         if self.endpoint is None or len(unknown) == len(self.args.columns):
             raise BadArgument(message)
         self.log.warning(message)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from placementclient.basis.printable import escape_text
-from placementclient.basis.wording import count_states
+from placementclient.basis.wording import summarize_states
 from placementclient.render.style import Style
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class _ProgressBar:
         self._drawn = time.monotonic()
         bar = f'{_STYLE.draw_bar(self._done, self._total)} ' if self._total else ''
         count = f'{self._done} of {self._total} done' if self._total else f'{self._done} done'
-        last = count_states(self._states) or self._last
+        last = summarize_states(self._states) or self._last
         text = f'{count}, {self._drawn - self._began:.0f} s{last and f": {last}"}'
         # A line that is too long is cut, not wrapped: its second line would stay.
         self._stream.write(f'{_ERASE}\x1b[?7l{bar}{escape_text(text)}\x1b[?7h')

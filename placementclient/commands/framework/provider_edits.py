@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.api.attempts import edit_object
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.commands.framework import change_command, option, selection_options
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Option
@@ -142,7 +142,7 @@ def _edit_provider(
             return [*live, *lacking]
         # After a conflict, its first request may have removed the names already.
         for name in lacking if is_first else []:
-            near = '' if is_uuid(name) else suggestion(name, live)
+            near = '' if is_uuid(name) else suggest_similar(name, live)
             command.log.warning(f'The resource provider has no {facet.option.dest} {name}{near}')
         is_first = False
         return [name for name in live if name not in requested]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient.basis import errors
-from placementclient.basis.wording import listed, suggestion
+from placementclient.basis.wording import join_names, suggest_similar
 from placementclient.commands.framework import base, service_lists
 from placementclient.commands.framework.option import Flag, Option, group_options
 from placementclient.commands.framework.places import Places
@@ -263,7 +263,7 @@ def read_flavor(command: base.PlacementCommand, source: str, name: str) -> Flavo
     for flavor in flavors:
         if name in (flavor.name, flavor.id):
             return flavor
-    near = suggestion(name, [flavor.name for flavor in flavors])
+    near = suggest_similar(name, [flavor.name for flavor in flavors])
     raise errors.BadArgument(f'No flavor is called {name!r}: see openstack flavor list --all{near}')
 
 
@@ -289,9 +289,9 @@ def make_flavor_requests(
     if flavors and (unowned := [host.name for host in owners.find_unowned_hosts(snapshot)]):
         warn(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
-            f'have: {listed(unowned, 3)}. Nova does not require it before every nova-compute is of '
-            f'release 34. The command that adds it: {command.program} resource provider audit --id '
-            'owner-missing'
+            f'have: {join_names(unowned, 3)}. Nova does not require it before every '
+            f'nova-compute is of release 34. The command that adds it: {command.program} '
+            'resource provider audit --id owner-missing'
         )
     for flavor in flavors:
         subject = f'flavor {flavor.name}:'

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.commands.framework import (
     base,
     change_command,
@@ -291,7 +291,7 @@ class AuditCloud(ChangeCommand):
         """Refuse an ID of ``--id``, ``--ignore`` or ``--explain`` that no check has."""
         for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
             if id not in ids:
-                near = suggestion(id, ids) or f'. Choose from {", ".join(ids)}'
+                near = suggest_similar(id, ids) or f'. Choose from {", ".join(ids)}'
                 raise errors.UsageError(f'There is no check {id!r}{near}')
 
     def _warn_of_gaps(
@@ -325,7 +325,7 @@ class AuditCloud(ChangeCommand):
         subjects = cloud.list_subjects() if self.args.subject else set()
         for subject in self.args.subject:
             if subject not in subjects and all(f.subject != subject for f in findings):
-                near = suggestion(subject, subjects)
+                near = suggest_similar(subject, subjects)
                 message = (
                     f'--subject: no provider, consumer, aggregate, server or flavor is "{subject}"'
                     f'{near or ". Give a name of a provider, or a UUID of a consumer"}'

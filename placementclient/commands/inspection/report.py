@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from placementclient import program
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.commands.framework import base, cloud_options
 from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit, audit_lists
@@ -127,5 +127,5 @@ def _refuse_missing_trees(plan: Plan, snapshot: Snapshot) -> None:
     ]
     if missing:
         raise errors.BadArgument(
-            f'The plan changes providers that do not exist: {listed(missing, 8)}'
+            f'The plan changes providers that do not exist: {join_names(missing, 8)}'
         )

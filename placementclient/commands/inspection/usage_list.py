@@ -56,7 +56,7 @@ class ListUsage(base.Lister):
     )
 
     def execute(self) -> base.Output:
-        from placementclient.basis.wording import suggestion
+        from placementclient.basis.wording import suggest_similar
         from placementclient.insight import usage
         from placementclient.render import facts
         from placementclient.render import usage as tables
@@ -75,7 +75,7 @@ class ListUsage(base.Lister):
                 line.resource_class for line in lines
             }
             if unknown := sorted(classes - existing):
-                near = suggestion(unknown, sorted(existing))
+                near = suggest_similar(unknown, sorted(existing))
                 raise errors.BadArgument(f'No provider has inventory of {unknown[0]}{near}')
             lines = [line for line in lines if line.resource_class in classes]
         if self.args.top:

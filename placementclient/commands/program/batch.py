@@ -17,7 +17,7 @@ from typing import BinaryIO, TextIO
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import cut_text, escape_text
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.cli.batch_runner import BatchRunner, CommandOutput
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
@@ -140,7 +140,7 @@ class _Tally:
     def describe(self) -> str:
         """Return a sentence, without its full stop."""
         count = len(self.failed)
-        failed = f', {count} failed: {listed(self.failed, 5)}' if count else ''
+        failed = f', {count} failed: {join_names(self.failed, 5)}' if count else ''
         return f'{self.done} done{failed}'
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.client import endpoints
 from placementclient.client.errors import BadRequest, InventoryInUse
 from placementclient.commands.framework import (
@@ -315,7 +315,7 @@ class ReplaceInventories(ChangeCommand):
         """
         for name in sorted(fields.keys() - present):
             if 'total' not in fields[name]:
-                near = suggestion(name, present)
+                near = suggest_similar(name, present)
                 lacks = f'{self.args.provider} has no inventory of {name}'
                 self._log_hint_about_one(f'{lacks}{near or ": give its total"}')
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.commands.framework import filter_options
 from placementclient.commands.framework.option import Option
 from placementclient.model.inventories import FIELDS
@@ -82,7 +82,7 @@ def parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
         if not (name and field and parts[1]):
             raise errors.BadArgument('Name, field and value must be not empty')
         if field not in FIELDS:
-            near = suggestion(field, FIELDS) or f'. The fields are {", ".join(FIELDS)}'
+            near = suggest_similar(field, FIELDS) or f'. The fields are {", ".join(FIELDS)}'
             raise errors.BadArgument(f'Unknown inventory field {field}{near}')
         inventories.setdefault(name, {})[field] = _parse_value(name, field, parts[1])
     return inventories

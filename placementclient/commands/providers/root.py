@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.client import endpoints
 from placementclient.client.microversion import TYPED, Microversion
 from placementclient.commands.framework import base
@@ -127,5 +127,7 @@ def _find_needed_microversion(release: str | None) -> tuple[str, Microversion]:
     name = find_release_name(release) if release else [*NEEDED][-1]
     if name is None:
         message = f'There is no release {release} of Nova. Choose from {", ".join(NEEDED)}'
-        raise errors.UsageError(f'{message}{suggestion(str(release).lower(), [*NEEDED, *NUMBERS])}')
+        raise errors.UsageError(
+            f'{message}{suggest_similar(str(release).lower(), [*NEEDED, *NUMBERS])}'
+        )
     return f'Nova {name}', NEEDED[name]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from placementclient import program
 from placementclient.basis import errors
 from placementclient.basis.printable import escape_line
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.cli.help_formatter import get_line_width
 from placementclient.client.endpoints import RESHAPE
 from placementclient.commands.framework import (
@@ -46,7 +46,7 @@ T = TypeVar('T')
 def describe_running_computes(hosts: Sequence[str]) -> str:
     """Return the beginning of a warning that nova-compute undoes a reshape on hosts."""
     return (
-        f'nova-compute is up on {listed(hosts, 5)}: it reports its inventory every minute and '
+        f'nova-compute is up on {join_names(hosts, 5)}: it reports its inventory every minute and '
         'undoes the reshape. Stop it'
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import count_states, counted
+from placementclient.basis.wording import format_count, summarize_states
 from placementclient.commands.framework import base, option, progress, selection_options
 from placementclient.commands.framework.change_command import (
     NOTHING,
@@ -155,7 +155,7 @@ class ShowReshapeStatus(base.Lister):
         if any(tree.status is Status.DIFFERS for tree in statuses):
             self.exit_status = errors.ExitStatus.DIFFERS
         suggest_planning_again(self, plan, [tree for tree in statuses if tree.is_left_alone])
-        self.ending = count_states((tree.root_provider_name, tree.status) for tree in statuses)
+        self.ending = summarize_states((tree.root_provider_name, tree.status) for tree in statuses)
         return runs.list_tree_statuses(statuses)
 
 
@@ -249,7 +249,7 @@ def _list_places(plan: Plan, here: str) -> list[str]:
 
 def _describe_selection(count: int, plan: Plan) -> str:
     """Return a number of trees, and that of all trees of a plan if it has more."""
-    trees = counted(len(plan.changes), 'tree')
+    trees = format_count(len(plan.changes), 'tree')
     return trees if count == len(plan.changes) else f'{count} of {trees}'
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import format_count
 from placementclient.client.microversion import TYPED
 from placementclient.commands.framework import (
     base,
@@ -77,7 +77,9 @@ class SaveSnapshot(base.ShowOne):
         disk.write_snapshot(path, snapshot)
         self.ending = f'wrote {path}'
         if snapshot.unsteady:
-            self.ending += f', with {counted(len(snapshot.unsteady), "tree")} marked as unsteady'
+            self.ending += (
+                f', with {format_count(len(snapshot.unsteady), "tree")} marked as unsteady'
+            )
             self.exit_status = errors.ExitStatus.PARTIAL
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
         return self.column_names, (path, *counts)
@@ -151,7 +153,7 @@ class DiffSnapshot(base.Lister):
         if differences:
             self.exit_status = errors.ExitStatus.DIFFERS
             number = len(self._texts if self.args.formatter == 'text' else differences)
-            self.ending = counted(number, 'difference')
+            self.ending = format_count(number, 'difference')
         return DIFFERENCE.rows(differences)
 
 
@@ -200,8 +202,9 @@ class RestoreSnapshot(ChangeCommand):
         self._refuse_other_service(snapshot)
         if restoring.untyped_count:
             self.log.warning(
-                f'Not restored: the types of {counted(restoring.untyped_count, "consumer")}, which '
-                f'services from microversion {TYPED} on store, not {self.client.microversion}'
+                'Not restored: the types of '
+                f'{format_count(restoring.untyped_count, "consumer")}, which services from '
+                f'microversion {TYPED} on store, not {self.client.microversion}'
             )
         try:
             return self.plan_and_apply(restoring)
@@ -255,7 +258,7 @@ class RestoreSnapshot(ChangeCommand):
         if others := len(present - snapshot.providers.keys()):
             made = snapshot.origin and snapshot.origin.service
             raise errors.PlacementError(
-                f'{self.client.service} has {counted(others, "other resource provider")}, and the '
-                f'snapshot is of {made}. Nothing was sent. Connect to the service of the snapshot; '
-                'if this is the right one, give --other-service'
+                f'{self.client.service} has {format_count(others, "other resource provider")}, '
+                f'and the snapshot is of {made}. Nothing was sent. Connect to the service of '
+                'the snapshot; if this is the right one, give --other-service'
             )

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
@@ -19,7 +19,7 @@ def list_service_faults(snapshot: Snapshot, request: CandidateRequest) -> Iterat
     if nested:
         yield (
             f'Placement may refuse what fits: {RELEASE} answers HTTP 500 where a provider shares '
-            f'its inventory inside a tree, as {listed(nested, 3)}'
+            f'its inventory inside a tree, as {join_names(nested, 3)}'
         )
     elif sharing and request.groups:
         yield (

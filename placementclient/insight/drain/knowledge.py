@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec import UNSET
 
-from placementclient.basis.wording import counted, listed
+from placementclient.basis.wording import format_count, join_names
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import Restriction, find_restriction
@@ -203,15 +203,15 @@ class _RequestReader:
         if self._imageless:
             missing = (part for server in self._imageless for part in self.images.find(server)[1])
             yield (
-                f'Of {counted(len(self._imageless), "server")} the image is not known, so that the '
-                'new host needs all traits and aggregates of the old one (--images): '
-                f'{listed(list(dict.fromkeys(missing)), 3)}'
+                f'Of {format_count(len(self._imageless), "server")} the image is not known, so '
+                'that the new host needs all traits and aggregates of the old one (--images): '
+                f'{join_names(list(dict.fromkeys(missing)), 3)}'
             )
         for reason, number in sorted(self._unknown.items()):
-            yield f'Of {counted(number, "server")} only the allocations are counted: {reason}'
+            yield f'Of {format_count(number, "server")} only the allocations are counted: {reason}'
         if self._filtered:
             yield (
-                f'Not counted: what the flavors of {counted(self._filtered, "server")} ask of '
+                f'Not counted: what the flavors of {format_count(self._filtered, "server")} ask of '
                 'capabilities and of the metadata of host aggregates'
             )
 

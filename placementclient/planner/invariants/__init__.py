@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from uuid import UUID, uuid5
 
 from placementclient.basis import errors
-from placementclient.basis.wording import join_first
+from placementclient.basis.wording import join_first_sentences
 from placementclient.model.plans import Change, Plan, ProviderChange
 from placementclient.model.providers import is_hyphenated_uuid
 from placementclient.model.specifications import Spec, TreeSelection
@@ -26,7 +26,7 @@ class BadPlan(errors.PlacementError):
 
     def __init__(self, facts: list[str]) -> None:
         self.facts = tuple(facts)
-        super().__init__(f'The plan does not hold: {join_first(facts, 5)}')
+        super().__init__(f'The plan does not hold: {join_first_sentences(facts, 5)}')
 
 
 def check_plan(plan: Plan) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
@@ -116,7 +116,7 @@ class AssignmentMatcher:
             if row.resource_class in targets:
                 yield row.error(_describe_wrong_target(row, targets[row.resource_class]))
             elif not partial and not _is_in_trees(snapshot, consumer, left_out):
-                hint = suggestion(row.resource_class, targets) or (
+                hint = suggest_similar(row.resource_class, targets) or (
                     '; if that has moved already, plan the other trees with --tree'
                 )
                 reason = f'{row.consumer_uuid} holds no {row.resource_class} on a source'
@@ -205,7 +205,7 @@ def _report_unknown_consumers(
     unknown = (row for row in rows if row.consumer_uuid not in consumers)
     for number, row in enumerate(unknown):
         near = find_similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
-        hint = suggestion(row.consumer_uuid, near)
+        hint = suggest_similar(row.consumer_uuid, near)
         yield row.error(f'unknown consumer {row.consumer_uuid}{hint}')
 
 
@@ -254,7 +254,7 @@ def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
 def _describe_wrong_target(row: AssignmentRow, providers: Iterable[str]) -> str:
     """Return the sentence that a row names no target, with the name that was probably meant."""
     target = row.to_provider
-    hint = suggestion(target, providers)
+    hint = suggest_similar(target, providers)
     if row.to_resource_class is not None:
         target += f' as {row.to_resource_class}'
     return f'{target} is not a target for the {row.resource_class} of {row.consumer_uuid}{hint}'

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.model.consumers import Resources
 from placementclient.model.inventories import Inventory, InventoryFields, InventoryKey
 from placementclient.model.nova import add_compute_traits
@@ -153,7 +153,7 @@ class TargetState:
     @property
     def name(self) -> str:
         """The names of the trees, for messages."""
-        return listed([root.name for root in self.roots], 8)
+        return join_names([root.name for root in self.roots], 8)
 
     def find_tree_name(self, provider: TargetProvider) -> str:
         """Return the name of a provider's tree; if it is in no tree of these, all names."""

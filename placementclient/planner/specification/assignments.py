@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient.basis import errors
-from placementclient.basis.wording import counted, split_lines
+from placementclient.basis.wording import format_count, split_lines
 from placementclient.files.cursors import Cursor, Faults, parse_document
 from placementclient.files.decoding import describe_content
 from placementclient.model.assignments import COLUMNS, TO_CLASS, UNEXPLAINED, AssignmentRow
@@ -123,7 +123,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
                     _ALLOWED, COLUMNS[:4]
                 )
             elif len(cells) != len(header):
-                fields = counted(len(cells), 'field')
+                fields = format_count(len(cells), 'field')
                 faults.errors.append(row.error(f'{fields}, the header has {len(header)}'))
             else:
                 yield {

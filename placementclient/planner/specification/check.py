@@ -10,7 +10,7 @@ import os_traits
 from os_resource_classes import STANDARDS
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.model.patterns import (
     MAX_HINTS,
     describe_unmatched,
@@ -107,7 +107,7 @@ class SpecCheck:
         :param names: the names that may have been meant
         """
         self._hints_left -= 1
-        hint = suggestion(name, names) if self._hints_left >= 0 else ''
+        hint = suggest_similar(name, names) if self._hints_left >= 0 else ''
         return self._spec.error(reason + hint, *keys)
 
     def _list_provider_names(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggest_similar
 from placementclient.files.cursors import Cursor, parse_document
 from placementclient.files.declared import read_inventory_fields
 from placementclient.insight import owners
@@ -255,7 +255,7 @@ def _make_flavor_builder(
     name = fields['flavor']
     if name not in flavors:
         raise servers.descend('flavor').error(
-            f'there is no flavor {name}{suggestion(name, flavors)}'
+            f'there is no flavor {name}{suggest_similar(name, flavors)}'
         )
 
     def build_request(snapshot: Snapshot) -> NovaRequest:

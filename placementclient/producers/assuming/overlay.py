@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 from msgspec.structs import replace
 
 from placementclient.basis import errors
-from placementclient.basis.wording import counted, listed, suggestion
+from placementclient.basis.wording import format_count, join_names, suggest_similar
 from placementclient.changes.obstacles import describe_obstacles
 from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
@@ -146,9 +146,9 @@ def remove_hosts(cloud: AssumedCloud, at: Cursor, without: Sequence[str]) -> Non
             consumers[uuid] = rest
     cloud.lost |= lost
     if lost:
-        names = listed([snapshot.providers[root].name for root in roots], _NAMED)
-        message = f'Lost: {counted(len(lost), "consumer")} on {names}'
-        _add_notes(cloud, at, [f'{message}: {listed(sorted(lost), _NAMED)}'])
+        names = join_names([snapshot.providers[root].name for root in roots], _NAMED)
+        message = f'Lost: {format_count(len(lost), "consumer")} on {names}'
+        _add_notes(cloud, at, [f'{message}: {join_names(sorted(lost), _NAMED)}'])
     states = {uuid: state for uuid, state in snapshot.providers.items() if uuid not in gone}
     _set_contents(cloud, states, consumers)
 
@@ -186,7 +186,9 @@ def add_servers(
     _set_contents(cloud, states, {**cloud.snapshot.consumers, **servers})
     cloud.placed |= servers.keys()
     if missing := count - len(servers):
-        _add_notes(cloud, at, [f'{missing} of {counted(count, "server")} of {kind} do not fit'])
+        _add_notes(
+            cloud, at, [f'{missing} of {format_count(count, "server")} of {kind} do not fit']
+        )
         if nova.second is not None:
             _add_notes(cloud, at, [f'Not counted: hosts without PCPU. {FALLBACK}'])
 
@@ -282,7 +284,7 @@ def _find_root(snapshot: Snapshot, name: str, at: Cursor) -> str:
     state = snapshot.find(name)
     if state is None:
         names = [state.name for state in snapshot.providers.values()]
-        raise at.error(f'there is no provider {name}{suggestion(name, names)}')
+        raise at.error(f'there is no provider {name}{suggest_similar(name, names)}')
     if state.provider.parent_provider_uuid is not None:
         root = snapshot.providers[state.provider.root_uuid]
         raise at.error(f'{state.name} is a part of {root.name}: name the whole host')

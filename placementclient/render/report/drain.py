@@ -8,7 +8,7 @@ import msgspec
 
 from placementclient.basis import errors
 from placementclient.basis.strict_json import locate_message
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import join_names
 from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
@@ -58,7 +58,7 @@ def make_drain_section(document: object, path: str, snapshot: Snapshot) -> Drain
     names = {*plan.hosts, *(move.source for move in plan.moves)}
     names |= {move.target for move in plan.moves if move.target}
     if missing := sorted(name for name in names if snapshot.find_by_name(name) is None):
-        raise errors.BadFile(path, f'is about another cloud: there is no {listed(missing, 3)}')
+        raise errors.BadFile(path, f'is about another cloud: there is no {join_names(missing, 3)}')
     hosts = sorted(names, key=lambda name: (name not in plan.hosts, name))
     waves: dict[int, list[_DrainedMove]] = {}
     for move in plan.moves:
@@ -78,7 +78,7 @@ def _make_wave(number: int, moves: list[_DrainedMove]) -> Wave:
     """Return the wave of some moves."""
     sources = sorted({move.source for move in moves})
     targets = sorted({move.target for move in moves if move.target})
-    return Wave(number, len(moves), listed(sources, _NAMED), listed(targets, _NAMED))
+    return Wave(number, len(moves), join_names(sources, _NAMED), join_names(targets, _NAMED))
 
 
 def _list_host_fills(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.printable import FORMULA, escape_text
-from placementclient.basis.wording import counted, format_install_command
+from placementclient.basis.wording import format_count, format_install_command
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import TotalsLine
@@ -183,7 +183,7 @@ def _make_audit_section(report: Report) -> _AuditSection:
     counts = Counter(finding.kind for finding in audit.findings)
     by_severity = sorted(CHECKS, key=lambda check: list(Severity).index(check.severity))
     groups = findings.list_omitted_checks(audit)
-    count = counted(len(audit.left_out), 'check')
+    count = format_count(len(audit.left_out), 'check')
     omitted = f'Left out: {count}, each with the list that it needs: {"; ".join(groups)}'
     return _AuditSection(
         [(check, counts[check.id]) for check in by_severity if counts[check.id]],

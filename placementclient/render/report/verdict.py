@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from placementclient.basis.wording import counted, listed
+from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
@@ -83,7 +83,7 @@ def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement
     if capacities:
         yield Statement(Mark.ATTENTION, f'The capacity changes: {", ".join(capacities)}')
     if plan.left_out:
-        names = listed([tree.root_provider_name for tree in plan.left_out], _NAMED)
+        names = join_names([tree.root_provider_name for tree in plan.left_out], _NAMED)
         yield Statement(Mark.ATTENTION, f'The plan leaves out {names}')
 
 
@@ -110,7 +110,7 @@ def _judge_audit(report: Report) -> Iterator[Statement]:
         worst = findings.sort_findings(audit.findings)[0]
         mark = _OF_FINDINGS.get(worst.severity, Mark.GOOD)
         subjects = [f.subject for f in audit.findings if f.kind == worst.kind]
-        names = listed(list(dict.fromkeys(subjects)), _NAMED_LARGE)
+        names = join_names(list(dict.fromkeys(subjects)), _NAMED_LARGE)
         yield Statement(mark, f'{names}: {describe_check(worst.kind).removesuffix(".")}')
         yield Statement(mark, f'Audit: {_count_findings(report)}')
     else:
@@ -126,7 +126,7 @@ def _count_findings(report: Report) -> str:
     return ', '.join(
         f'{counts[severity]} info'
         if severity is Severity.INFO
-        else counted(counts[severity], severity.value)
+        else format_count(counts[severity], severity.value)
         for severity in Severity
         if counts[severity]
     )
@@ -141,7 +141,9 @@ def _judge_cloud(report: Report, class_fills: Sequence[ClassFill]) -> Iterator[S
     fullest = sorted(shares, key=lambda name: (-shares[name], name))
     texts = {name: f'{name} {contents.format_percent(lines[name])}' for name in fullest}
     if scarce := [texts[name] for name in fullest if shares[name] >= _SCARCE]:
-        yield Statement(Mark.ATTENTION, f'Scarce in the whole cloud: {listed(scarce, _NAMED)} used')
+        yield Statement(
+            Mark.ATTENTION, f'Scarce in the whole cloud: {join_names(scarce, _NAMED)} used'
+        )
     elif fullest:
         yield Statement(
             Mark.GOOD, f'The fullest class of the whole cloud: {texts[fullest[0]]} used'

@@ -11,7 +11,7 @@ from placementclient.basis.printable import (
     escape_text,
     flatten_cell,
     format_cell,
-    print_any_text,
+    replace_unencodable_characters,
 )
 from placementclient.render import graphs, pictures
 from placementclient.render.facts import Facts
@@ -102,7 +102,7 @@ def test_other_cells_of_csv_stay(cell):
 )
 def test_a_terminal_whose_encoding_lacks_a_sign_gets_a_plain_one(encoding, printed):
     stream = io.TextIOWrapper(io.BytesIO(), encoding)
-    print_any_text(stream)
+    replace_unencodable_characters(stream)
     stream.write('h\xf6st1\n│  VCPU ▕██▌▏\n├─ gpu 2 × 4 → 8\n')
     stream.flush()
     assert stream.buffer.getvalue().decode(encoding) == printed

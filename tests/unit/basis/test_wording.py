@@ -5,19 +5,19 @@ import pytest
 
 from placementclient.basis.wording import (
     format_next_steps,
-    join_first,
-    listed,
+    join_first_sentences,
+    join_names,
     split_lines,
     strip_credentials,
 )
 
 
 def test_long_lists_are_cut_with_the_number_of_the_rest():
-    assert join_first([1, 2, 3]) == '1; 2; 3'
-    assert join_first(['a', 'b', 'c', 'd', 'e']) == 'a; b; c; and 2 more'
-    assert join_first(['a', 'b', 'c'], 1) == 'a; and 2 more'
-    assert listed('abc', 3) == 'a, b, c'
-    assert listed(['a', 'b', 'c'], 2, 'others') == 'a, b and 1 other'
+    assert join_first_sentences([1, 2, 3]) == '1; 2; 3'
+    assert join_first_sentences(['a', 'b', 'c', 'd', 'e']) == 'a; b; c; and 2 more'
+    assert join_first_sentences(['a', 'b', 'c'], 1) == 'a; and 2 more'
+    assert join_names('abc', 3) == 'a, b, c'
+    assert join_names(['a', 'b', 'c'], 2, 'others') == 'a, b and 1 other'
 
 
 @pytest.mark.parametrize(
