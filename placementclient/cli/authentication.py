@@ -175,7 +175,7 @@ def _refuse_unreadable_clouds(variable: str, paths: Sequence[str]) -> None:
         with open(path, encoding='utf-8') as file:
             yaml.safe_load(file)
     except yaml.MarkedYAMLError as reason:
-        from placementclient.files.cursors import describe_problem
+        from placementclient.files.yaml_problems import describe_problem
 
         problem, mark = describe_problem(reason)
         raise errors.BadFile(path, problem, mark.line + 1 if mark else None) from None

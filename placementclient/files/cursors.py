@@ -28,6 +28,7 @@ from placementclient.files.json_reader import (
     NotJSON,
     Place,
 )
+from placementclient.files.yaml_problems import describe_problem
 from placementclient.model.providers import is_uuid, normalize_uuid
 
 #: Up to how many characters a document is read as YAML that begins as JSON and is none: YAML takes
@@ -383,17 +384,3 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     if isinstance(document, str) and (other := describe_content(text.encode())):
         raise errors.BadFile(path, f'not the right file, but {other}')
     return Cursor(document, path, '', *start)
-
-
-def describe_problem(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
-    """Return the message of a YAML error, and its position: of an open quote, where it begins."""
-    problem = reason.problem or 'neither YAML nor JSON'
-    is_open = reason.context_mark and 'stream' in problem
-    if "'\\t'" in problem:
-        problem = f'a tab indents the line, and YAML takes spaces only ({problem})'
-    elif "'<stream end>'" in problem:
-        problem = f'the file ends too early ({problem})'
-    elif problem.startswith('expected <block end>'):
-        problem = f'the indentation does not fit the lines above ({problem})'
-    message = f'{reason.context}: {problem}' if reason.context else problem
-    return message, reason.context_mark if is_open else reason.problem_mark

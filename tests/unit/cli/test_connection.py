@@ -95,8 +95,8 @@ def test_an_indentation_that_does_not_fit_in_clouds_yaml_is_told_with_its_line(
     monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(path))
     assert shell.main(['--os-cloud', 'lab', *LIST]) == 1
     assert capsys.readouterr().err == (
-        f'{path}:5: while parsing a block mapping: the indentation does not fit the lines '
-        "above (expected <block end>, but found '<block mapping start>')\n"
+        f'{path}:5: the indentation does not fit the lines above (while parsing a block mapping: '
+        "expected <block end>, but found '<block mapping start>')\n"
     )
 
 

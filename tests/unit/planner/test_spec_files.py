@@ -20,16 +20,20 @@ MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {V
 BAD_SPECS = {
     '# to be written\n\n': 'spec: is empty',
     'a: 1\n---\nb: 2\n': (
-        'spec:2: expected a single document in the stream: but found another document'
+        'spec:2: the file has several documents, divided by ---: give one (expected a single '
+        'document in the stream: but found another document)'
     ),
     'a: 1\n\nb: "open\n': (
-        'spec:3: while scanning a quoted scalar: found unexpected end of stream'
+        'spec:3: the file ends too early: copy the whole file again, or close what is open (while '
+        'scanning a quoted scalar: found unexpected end of stream)'
     ),
     'a: 1\nb: [1, 2\n': (
-        "spec:2: while parsing a flow sequence: the file ends too early (expected ',' or ']', "
-        "but got '<stream end>')"
+        'spec:2: the file ends too early: copy the whole file again, or close what is open (while '
+        "parsing a flow sequence: expected ',' or ']', but got '<stream end>')"
     ),
-    'a: b: c\n': 'spec:1: mapping values are not allowed here',
+    'a: b: c\n': (
+        'spec:1: a text with ": " in it needs quotes (mapping values are not allowed here)'
+    ),
     f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key. Did you mean "moves"?',
     f'- {MOVE}\n- from_resource_provider: a': (
         'spec:2: [1]: to_resource_provider and moved_resources are missing'
