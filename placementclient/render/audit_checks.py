@@ -28,12 +28,12 @@ _LITERAL = re.compile('``(.+?)``')
 
 @cache
 def read_check_texts() -> str:
-    """Return the file of the texts about checks, each below the ID of its check in brackets."""
+    """Return the text of the file about all checks; each begins with its ID in brackets."""
     return (pkgutil.get_data(__package__, 'audit_checks.txt') or b'').decode()
 
 
 def find_check_texts(check_id: str) -> Mapping[str, str]:
-    """Return the texts about a check by :data:`LABELS`, and the template of its evidence.
+    """Return the texts about a check by the keys of :data:`LABELS`, and its ``evidence`` template.
 
     Literals are in double backquotes.
     """
@@ -52,13 +52,13 @@ def describe_check(check_id: str) -> str:
     return find_check_texts(check_id)['summary'].replace('``', '')
 
 
-def _strip_markup(name: str, check: Check, program: str) -> str:
+def _find_plain_text(label: str, check: Check, program: str) -> str:
     """Return a text about a check without markup; commands are in quotes.
 
-    :param name: of the text, as in :data:`LABELS`
+    :param label: a key of :data:`LABELS`
     """
-    text = insert_program(find_check_texts(check.id)[name], program)
-    if name == 'example':
+    text = insert_program(find_check_texts(check.id)[label], program)
+    if label == 'example':
         return text.strip('`')
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)
 
@@ -73,7 +73,7 @@ def list_checks(checks: Iterable[Check], program: str = 'placement') -> Output:
             c.id,
             c.severity.value,
             list(c.needs),
-            *(_strip_markup(name, c, program) for name in LABELS),
+            *(_find_plain_text(name, c, program) for name in LABELS),
         )
         for c in checks
     ]
@@ -88,6 +88,6 @@ def format_check(check: Check, width: int, program: str = 'placement') -> Iterat
     needs = ' and '.join(f'--{name}' for name in check.needs)
     yield f'{check.id} ({check.severity.value}{needs and ", needs "}{needs})'
     for name, label in LABELS.items():
-        if text := _strip_markup(name, check, program):
+        if text := _find_plain_text(name, check, program):
             yield ''
             yield from wrap_lines([f'{label}{text}'], width, hanging=0)

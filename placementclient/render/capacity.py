@@ -52,7 +52,7 @@ def list_totals(totals: Iterable[TotalsLine], by: str) -> Output:
     """Return a table with the amounts of each line."""
     return Columns(
         *_list_key_columns(by), Column('providers'), *map(_make_amount_column, _AMOUNTS)
-    ).rows(totals)
+    ).make_table(totals)
 
 
 def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by: str) -> Output:
@@ -60,10 +60,11 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
     keys = Columns(*_list_key_columns(by))
 
     def index_amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
+        """Return each amount by its line's key cells, its class and its name."""
         entries = list(lines)
         return {
             (key, line.resource_class, name): getattr(line, name)
-            for key, line in zip(keys.rows(entries)[1], entries, strict=True)
+            for key, line in zip(keys.make_table(entries)[1], entries, strict=True)
             for name in _AMOUNTS
         }
 
@@ -76,8 +77,8 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
     return (*keys.names, 'amount', *_CHANGE), rows
 
 
-def describe_exceeding(lines: Sequence[TotalsLine], percentage: float) -> str:
-    """Return the sentence that names the lines of which more than a percentage is used, if any."""
+def describe_fuller_lines(lines: Sequence[TotalsLine], percentage: float) -> str:
+    """Return the sentence with the lines whose usage is above a percentage, if there are any."""
     if not lines:
         return f'Nowhere is more than {percentage:g} percent used'
     names = (' '.join(dict.fromkeys((line.name, line.resource_class))) for line in lines)
@@ -89,7 +90,7 @@ def list_fits(counts: CountedFits, by: str) -> Output:
     rows = [
         (*_make_fits_key(flavor, item), *values)
         for flavor, items in counts
-        for item, values in zip(items, _FITS.rows(items)[1], strict=True)
+        for item, values in zip(items, _FITS.make_table(items)[1], strict=True)
     ]
     return (*_name_fits_columns(counts, by), *_FITS.names), rows
 

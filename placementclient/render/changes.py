@@ -81,6 +81,7 @@ def format_rows(
 ) -> Iterator[str]:
     """Yield rows of the table of a change as lines: ``+``, ``~`` or ``-``, the object and the part.
 
+    :param names: of the columns
     :param width: of the longest line, in characters
     """
     return wrap_lines(map(_format_row, rows), width)
@@ -112,5 +113,5 @@ def _format_row(row: Sequence[object]) -> str:
 
 
 def _make_cells(row: ChangeRow) -> tuple[str, str, Facts, Facts]:
-    """Return the first cells of a row in the table of a change."""
+    """Return the object, the part that changes, and its values before and after, as cells."""
     return row.object, row.change, Facts(row.before), Facts(row.after)

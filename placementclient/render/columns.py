@@ -43,7 +43,7 @@ class Column(NamedTuple):
 
 
 class Columns:
-    """The columns of a table: they make its rows of items, or the fields of one item."""
+    """The columns of a table. They make a table of several items, or a row of one item."""
 
     def __init__(self, *columns: Column) -> None:
         self._columns = columns
@@ -56,16 +56,19 @@ class Columns:
         """The names of all columns, at any microversion."""
         return tuple(column.name for column in self._columns)
 
-    def rows(self, items: Iterable[object], version: Microversion = LOWEST) -> Output:
-        """Return a table with a row for each item, with the columns of a microversion."""
+    def make_table(self, items: Iterable[object], version: Microversion = LOWEST) -> Output:
+        """Return the names of the columns, and a row for each item.
+
+        :param version: the microversion; columns that are newer are left out
+        """
         columns = [column for column in self._columns if version >= column.since]
         values_of = [column.value or attrgetter(column.name) for column in columns]
         values = [tuple([value(item) for value in values_of]) for item in items]
         return tuple(column.name for column in columns), values
 
-    def fields(self, item: object, version: Microversion = LOWEST) -> Output:
-        """Return the columns of a microversion with the values of one item."""
-        names, (values,) = self.rows([item], version)
+    def make_row(self, item: object, version: Microversion = LOWEST) -> Output:
+        """Return the names of the columns that a microversion has, and the values of one item."""
+        names, (values,) = self.make_table([item], version)
         return names, values
 
 
@@ -97,7 +100,7 @@ def list_candidates(
     :param long: whether to add the columns for the groups of the request and the tree
     """
     columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
-    return columns.rows(_number_candidate_rows(listed, summaries, 1), version)
+    return columns.make_table(_number_candidate_rows(listed, summaries, 1), version)
 
 
 def list_claimed_candidates(
@@ -111,7 +114,7 @@ def list_claimed_candidates(
     :param summaries: of the providers, by UUID
     :param names: of the providers, by UUID
     """
-    return CLAIMED.rows(_number_candidate_rows(granted, summaries, 0, names), version)
+    return CLAIMED.make_table(_number_candidate_rows(granted, summaries, 0, names), version)
 
 
 class _AllocationRow(NamedTuple):
@@ -128,27 +131,25 @@ class _AllocationRow(NamedTuple):
     name: str
 
 
-def list_allocations(shown: Read[Consumer], version: Microversion) -> Output:
+def list_allocations(read: Read[Consumer], version: Microversion) -> Output:
     """Return a table with the allocations of a consumer."""
-    return ALLOCATION.rows(_make_allocation_rows(shown), version)
+    return ALLOCATION.make_table(_make_allocation_rows(read), version)
 
 
-def list_relocated_allocations(
-    shown: Read[Consumer], names: Mapping[str, str], version: Microversion
+def list_allocations_with_names(
+    read: Read[Consumer], names: Mapping[str, str], version: Microversion
 ) -> Output:
     """Return a table with the allocations of a consumer, and the names of the providers."""
-    return RELOCATED.rows(_make_allocation_rows(shown, names), version)
+    return RELOCATED.make_table(_make_allocation_rows(read, names), version)
 
 
 def _make_allocation_rows(
-    shown: Read[Consumer], names: Mapping[str, str] = MappingProxyType({})
+    read: Read[Consumer], names: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[_AllocationRow]:
     """Yield a row for each provider on which a consumer has allocations."""
-    consumer = shown.value
+    consumer = read.value
     for uuid, resources in consumer.allocations.items():
-        yield _AllocationRow(
-            uuid, shown.generations[uuid], resources, consumer, names.get(uuid, '')
-        )
+        yield _AllocationRow(uuid, read.generations[uuid], resources, consumer, names.get(uuid, ''))
 
 
 class _CandidateRow(NamedTuple):
@@ -186,7 +187,7 @@ def _format_requested_amounts(row: _CandidateRow) -> str:
 
 
 def _show_served_groups(row: _CandidateRow) -> Facts:
-    """Return the names of the groups of a request that a provider serves; the first has none."""
+    """Return the suffixes of the request groups that a provider serves; people see no ``''``."""
     mappings = row.candidate.mappings.items()
     groups = [group for group, providers in mappings if row.uuid in providers]
     return Facts(groups, lambda groups: ', '.join(filter(None, groups)))
@@ -198,8 +199,8 @@ def _format_provider_usage(row: _CandidateRow) -> str:
     return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
 
 
-def list_usage_by_type(usages: Iterable[Usage]) -> Output:
-    """Return a table of the usages of a project by consumer type."""
+def list_project_usage(usages: Iterable[Usage]) -> Output:
+    """Return a table of the usages of a project by consumer type and class."""
     rows = [
         (usage.consumer_type, usage.consumer_count, name, amount)
         for usage in usages

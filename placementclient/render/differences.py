@@ -19,7 +19,7 @@ def describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
     All amounts that a consumer gained are one text, and so are all that it lost. Another UUID of a
     provider is one text, too.
     """
-    replaced = _find_replaced(differences)
+    replaced = _find_replaced_providers(differences)
     items: list[tuple[Difference, str, str]] = []
     for difference in differences:
         old, new = replaced.get(difference.name, (None, None))
@@ -31,8 +31,10 @@ def describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
         yield escape_text(f'{sign} {name} {", ".join(text for *_, text in group)}'.rstrip())
 
 
-def _find_replaced(differences: Iterable[Difference]) -> dict[str, tuple[Difference, Difference]]:
-    """Return by name the removal and the addition of each provider with another UUID."""
+def _find_replaced_providers(
+    differences: Iterable[Difference],
+) -> dict[str, tuple[Difference, Difference]]:
+    """Return the removal and the addition of each provider that has another UUID, by name."""
     providers = [d for d in differences if d.kind == 'provider' and not d.field]
     removed = {d.name: d for d in providers if d.after is None}
     added = {d.name: d for d in providers if d.before is None}
@@ -40,14 +42,17 @@ def _find_replaced(differences: Iterable[Difference]) -> dict[str, tuple[Differe
 
 
 def _make_line_key(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
-    """Return the sign, the name, and a key that parts of the same line share."""
+    """Return a key: consecutive parts of differences with one key share a line.
+
+    :param item: the difference, the sign of the part and its text
+    """
     difference, sign, text = item
     is_shared = difference.kind == 'consumer' and sign != '~'
     return sign, difference.name, difference.uuid if is_shared else text
 
 
 def _describe_parts(difference: Difference) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a difference as text, each with its sign."""
+    """Yield each changed part of an object as its sign and its text."""
     before, after, field = difference.before, difference.after, difference.field
     sign = _SIGNS[difference.change]
     if not field:

@@ -11,12 +11,12 @@ from placementclient.insight.drain.moves import ServerMove
 from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.drains import DrainAnswer, name_roots
-from placementclient.render.facts import Facts, format_sizes
+from placementclient.render.drains import DrainAnswer, find_root_names
+from placementclient.render.facts import Facts, format_with_units
 
 
 class MoveRow(NamedTuple):
-    """A row of a plan, in the order of :data:`MOVES`.
+    """A row of the table of a drain plan; its fields are the columns :data:`MOVES`.
 
     :param wave: ``None``: no plan can move the consumer
     :param source: the name of the old host
@@ -34,8 +34,7 @@ class MoveRow(NamedTuple):
 
 
 def _format_sums(allocations: Allocations) -> str:
-    """Return the amounts of allocations by class, with their units."""
-    return format_sizes(sum_parts(allocations.values()))
+    return format_with_units(sum_parts(allocations.values()))
 
 
 _COLUMNS = Columns(
@@ -60,11 +59,10 @@ def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
         holder = cloud.snapshot.consumers.get(finding.subject)
         if holder and (holder.uuid, finding.facts['host']) not in planned:
             rows.append(_make_unmovable_row(finding, holder.allocations))
-    return _COLUMNS.rows(rows)
+    return _COLUMNS.make_table(rows)
 
 
 def _make_move_row(cloud: DrainCloud, move: ServerMove) -> MoveRow:
-    """Return the row of a move."""
     providers, leaving = cloud.snapshot.providers, cloud.find_departure(move.server)
     target = providers[move.target].name if move.target else ''
     return MoveRow(
@@ -93,7 +91,7 @@ def _make_unmovable_row(finding: Finding, allocations: Allocations) -> MoveRow:
 def make_answer_document(
     cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
 ) -> dict[str, object]:
-    """Return an answer as the content of a file.
+    """Return the answer to a drain as the content of the file that ``drain plan -o`` writes.
 
     :param emptied: UUIDs of the roots of the hosts
     :param assuming: the paths of the files of assumptions
@@ -102,7 +100,7 @@ def make_answer_document(
         'format': 'placementclient/drain-plan',
         'version': 1,
         'verdict': str(answer.verdict),
-        'hosts': name_roots(cloud.snapshot, emptied),
+        'hosts': find_root_names(cloud.snapshot, emptied),
         'said': answer.messages,
         'assuming': assuming,
         **answer.facts,

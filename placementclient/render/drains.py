@@ -21,7 +21,7 @@ from placementclient.model import patterns
 from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
-from placementclient.render.facts import format_sizes
+from placementclient.render.facts import format_with_units
 from placementclient.render.free_amounts import (
     describe_free_amounts,
     describe_zone,
@@ -34,7 +34,7 @@ _ADD_REQUESTS = 'Add --requests nova to read what they require'
 
 
 class DrainAnswer(NamedTuple):
-    """The answer to a drain, and its content of the output file.
+    """The answer whether hosts can be emptied, for people and for the output file.
 
     :param unsettled: the consumers that no plan can move
     :param messages: the answer in sentences
@@ -104,7 +104,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
     for batch in blocked[:_NAMED]:
         proof = 'proved' if batch.is_error else 'not proved'
         servers = join_names(batch.facts['servers'], _NAMED)
-        hosts = join_names(name_roots(snapshot, batch.roots), _NAMED)
+        hosts = join_names(find_root_names(snapshot, batch.roots), _NAMED)
         messages.append(f'Blocked ({proof}): {hosts}: no place for {servers}')
     if len(blocked) > _NAMED:
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
@@ -118,10 +118,10 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
         *describe_cell_assumption(cloud, moves),
     ]
     facts = {
-        'order': [name_roots(snapshot, batch) for batch in order],
+        'order': [find_root_names(snapshot, batch) for batch in order],
         'blocked': [
             {
-                'hosts': name_roots(snapshot, batch.roots),
+                'hosts': find_root_names(snapshot, batch.roots),
                 **batch.facts,
                 'is_proved': batch.is_error,
             }
@@ -166,9 +166,9 @@ def describe_hosts_without_cell(cloud: DrainCloud, emptied: Collection[str]) -> 
     :param emptied: UUIDs of the roots of the hosts that are to be emptied
     :raises errors.BadArgument: if one of them has no cell
     """
-    cells, names = cloud.knowledge.cells, name_roots(cloud.snapshot, cloud.hosts)
+    cells, names = cloud.knowledge.cells, find_root_names(cloud.snapshot, cloud.hosts)
     missing = [name for name in names if cells is not None and name not in cells]
-    if wrong := sorted(set(missing) & set(name_roots(cloud.snapshot, emptied))):
+    if wrong := sorted(set(missing) & set(find_root_names(cloud.snapshot, emptied))):
         raise errors.BadArgument(
             f'--cells has no {join_names(wrong, _NAMED)}: give all that nova-manage cell_v2 '
             'list_hosts prints'
@@ -195,10 +195,10 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
     # A consumer on several hosts has a finding for each of them.
     stuck = len({finding.subject for finding in decision.unsettled})
     if not (decision.strict.server_count or stuck or decision.moves):
-        names = join_names(name_roots(snapshot, hosts), _NAMED)
+        names = join_names(find_root_names(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     if not decision.strict.is_complete:
-        return _summarize_incomplete(decision, servers)
+        return _summarize_incomplete_drain(decision, servers)
     if decision.verdict is DrainVerdict.UNDETERMINED:
         return (
             f'Undetermined: {servers} to move, all have a place, but no order was found in '
@@ -208,9 +208,8 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
     return f'{servers} to move{_describe_waves(decision.moves)}{left}'
 
 
-def _summarize_incomplete(decision: DrainDecision, servers: str) -> str:
-    """Return the sentence about a drain in which some servers certainly have no place, or may have
-    none.
+def _summarize_incomplete_drain(decision: DrainDecision, servers: str) -> str:
+    """Return the sentence about a drain in which some servers have no place, or may have none.
 
     :param servers: their number, with the noun
     """
@@ -230,7 +229,7 @@ def _summarize_incomplete(decision: DrainDecision, servers: str) -> str:
 
 
 def _describe_waves(moves: Sequence[ServerMove]) -> str:
-    """Return the end of the sentence about moves of which each has a place; empty without moves."""
+    """Return ``: all have a place, in 3 waves``, the end of a sentence; empty without moves."""
     if not moves:
         return ''
     offloaded = sum(move.target is None for move in moves)
@@ -253,7 +252,7 @@ def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def list_next_steps(findings: Iterable[Finding]) -> list[str]:
-    """Return the commands after which a plan can move more consumers, and the plan again."""
+    """Return the commands to run before a further plan, so that it can move more consumers."""
     all_commands = [finding.facts['command'] for finding in findings]
     commands = [str(command) for command in dict.fromkeys(all_commands) if command]
     if not commands:
@@ -305,7 +304,7 @@ def _describe_unplaced_servers(cloud: DrainCloud, packing: Packing) -> Iterator[
 
 
 def _describe_request(cloud: DrainCloud, request: Request) -> str:
-    """Return the amounts and the rare conditions of a request in words."""
+    """Return the amounts of a request in words, with its places and traits that few hosts have."""
     required = {*request.root_required, *request.covering}
     required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}
@@ -314,12 +313,17 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
     words = [f'in the {name}' for name in sorted(single) if name.startswith(group_prefix)]
     if rare := sorted(single & cloud.rare_traits):
         words.append(f'with {join_names(rare, _NAMED)}')
-    words += _describe_places(cloud, {name for names in request.root_member_of for name in names})
-    return ' '.join((format_sizes(request.totals), *words))
+    words += _describe_zones_and_aggregates(
+        cloud, {name for names in request.root_member_of for name in names}
+    )
+    return ' '.join((format_with_units(request.totals), *words))
 
 
-def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
-    """Yield zones, cells and aggregates, by the names that Nova has for them."""
+def _describe_zones_and_aggregates(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
+    """Yield phrases with the zones, cells and aggregates that a request is limited to.
+
+    :param names: as the drain has them: of zones and cells with a prefix, of aggregates the UUIDs
+    """
     others = []
     for name in sorted(names):
         if name.startswith((name_zone(''), name_cell(''))):
@@ -330,6 +334,5 @@ def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]
         yield f'in aggregate {join_names(others, 2)}'
 
 
-def name_roots(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
-    """Return the names of roots, given their UUIDs."""
+def find_root_names(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
     return [snapshot.providers[uuid].name for uuid in roots]

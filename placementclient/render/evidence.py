@@ -22,20 +22,22 @@ def describe_evidence(check_id: str, facts: Mapping[str, object]) -> str:
     for clause in list_evidence_clauses(check_id):
         places = _PLACE.findall(clause)
         if all(key in facts and (text or not is_empty(facts[key])) for key, text in places):
-            clauses.append(_PLACE.sub(lambda place: _fill_place(place, facts), clause))
+            clauses.append(_PLACE.sub(lambda place: _fill_placeholder(place, facts), clause))
             told.update(key for key, _ in places)
     # An empty text says nothing.
     untold = {key: value for key, value in facts.items() if key not in told and value != ''}
     return ', '.join([*clauses, *([format_evidence(untold)] if untold else [])])
 
 
-def _fill_place(place: re.Match[str], facts: Mapping[str, object]) -> str:
-    """Return the text of the fact that belongs to a place."""
+def _fill_placeholder(place: re.Match[str], facts: Mapping[str, object]) -> str:
+    """Return the text for a placeholder: that of its fact, or its own if the fact is empty."""
     key, text = place.groups()
     return text if is_empty(facts[key]) else format_fact(facts[key])
 
 
 @cache
 def list_evidence_clauses(check_id: str) -> tuple[str, ...]:
-    """Return the clauses of the sentence about a check's evidence, with places for facts."""
+    """Return the clauses of the sentence about a check's evidence; they have ``{fact}``
+    placeholders.
+    """
     return tuple(filter(None, find_check_texts(check_id)['evidence'].split(' | ')))

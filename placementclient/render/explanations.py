@@ -35,21 +35,21 @@ _MISSING = {
 
 def format_explanation(
     explanation: Explanation,
-    most: int = 5,
+    most_trees: int = 5,
     fallback: TreeCount | None = None,
     filters: Sequence[str] = (),
-    limit: GroupHosts | None = None,
+    group_hosts: GroupHosts | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of an explanation.
+    """Yield the lines that explain whether Placement can meet a request, and why not.
 
-    :param most: how many trees have a line with the number of their candidates
+    :param most_trees: how many trees have a line with the number of their candidates
     :param fallback: the hosts without PCPU that have candidates of the second request of Nova
     :param filters: the conditions that filters of Nova's scheduler decide afterwards
-    :param limit: the condition of the server group on the host
+    :param group_hosts: the condition of the server group on the host
     """
     # A requirement names a tree by its UUID, as the request does.
     names = explanation.names.items()
-    for line in _format_lines(explanation, most, fallback, filters, limit):
+    for line in _format_lines(explanation, most_trees, fallback, filters, group_hosts):
         for uuid, name in names:
             line = line.replace(f'in the tree of {uuid}', f'in the tree of {name}')
         yield line
@@ -57,23 +57,24 @@ def format_explanation(
 
 def _format_lines(
     explanation: Explanation,
-    most: int,
+    most_trees: int,
     fallback: TreeCount | None,
     filters: Sequence[str],
-    limit: GroupHosts | None,
+    group_hosts: GroupHosts | None,
 ) -> Iterator[str]:
     """Yield the lines of an explanation, with UUIDs of trees in place of names."""
     if explanation.is_met:
-        yield f'Placement can meet it: candidates on {_count_trees(explanation.offer)}.'
+        yield f'Placement can meet it: candidates on {_describe_tree_count(explanation.offer)}.'
     else:
         yield 'The request cannot be met.'
     if fallback is not None:
         yield _describe_vcpu_fallback(fallback)
     if filters:
         yield f'Placement does not decide, but a filter of the scheduler: {", ".join(filters)}'
-    if limit is not None:
-        where = 'not on' if limit.is_excluded else 'only on'
-        yield f'Server group {limit.group} ({limit.policy}): {where} {join_names(limit.hosts, 10)}'
+    if group_hosts is not None:
+        where = 'not on' if group_hosts.is_excluded else 'only on'
+        hosts = join_names(group_hosts.hosts, 10)
+        yield f'Server group {group_hosts.group} ({group_hosts.policy}): {where} {hosts}'
     yield ''
     yield f'Alone, of {format_count(explanation.tree_count, "tree")}'
     width = len(str(explanation.tree_count))
@@ -82,7 +83,7 @@ def _format_lines(
     made = explanation.count
     # One candidate for each tree needs no line, unless some are lost.
     if made is not None and (made.total > len(made.trees) or made.lost_tree_count):
-        yield from _describe_candidates(made, most)
+        yield from _describe_candidates(made, most_trees)
     if not explanation.is_met:
         yield from _describe_causes(explanation)
 
@@ -101,16 +102,17 @@ def describe_unknown_names(
             yield sentence + cause * is_nova
 
 
-def _describe_vcpu_fallback(offer: TreeCount) -> str:
+def _describe_vcpu_fallback(fallback: TreeCount) -> str:
     """Return the sentence about the second request of Nova, with VCPU in place of PCPU."""
     again = 'Nova asks again with VCPU in place of PCPU'
-    if not offer.tree_count:
+    if not fallback.tree_count:
         return f'{again}: that cannot be met either.'
-    return f'{again}: Placement has candidates on {_count_trees(offer)} without PCPU. {FALLBACK}.'
+    trees = _describe_tree_count(fallback)
+    return f'{again}: Placement has candidates on {trees} without PCPU. {FALLBACK}.'
 
 
 def _describe_causes(explanation: Explanation) -> Iterator[str]:
-    """Yield the conflicts of a request without candidates, relaxations and the nearest trees."""
+    """Yield the lines about missing candidates: conflicts, relaxations and the nearest trees."""
     yield ''
     several = ' (one of several sets)' if explanation.has_more_conflicts else ''
     together = ' together' if any(len(conflict) > 1 for conflict in explanation.conflicts) else ''
@@ -132,11 +134,11 @@ def _describe_causes(explanation: Explanation) -> Iterator[str]:
         yield 'There are too many combinations to try them all: there may be more'
 
 
-def _describe_candidates(count: CandidateCount, most: int) -> Iterator[str]:
-    """Yield the numbers of candidates, and whether Nova takes them all."""
+def _describe_candidates(count: CandidateCount, most_trees: int) -> Iterator[str]:
+    """Yield the lines with the number of candidates of each tree, and of those that Nova takes."""
     yield from ('', 'Candidates (calculated)')
     width = len(str(count.total))
-    for tree in count.trees[:most]:
+    for tree in count.trees[:most_trees]:
         yield f'  {tree.count:>{width}}  {"" if tree.is_exact else "at least, "}{tree.name}'
     yield f'  {count.total:>{width}}  in all'
     if count.lost_tree_count:
@@ -153,7 +155,7 @@ def _describe_candidates(count: CandidateCount, most: int) -> Iterator[str]:
 
 
 def _describe_nearest_trees(explanation: Explanation) -> Iterator[str]:
-    """Yield the shortages of the nearest trees; those of all these trees come first, once."""
+    """Yield the shortages of each of the nearest trees; those that all of them have come first."""
     shortages = {
         host.name: [
             f'    {shortage.requirement}: {_describe_shortage(shortage)}'
@@ -213,8 +215,7 @@ def make_explanation_record(
     return record
 
 
-def _count_trees(offer: TreeCount) -> str:
-    """Return the number of trees with candidates in words."""
+def _describe_tree_count(offer: TreeCount) -> str:
     number = format_count(offer.tree_count, 'tree')
     return f'at least {number}' if offer.is_cut else number
 
@@ -239,7 +240,7 @@ def _describe_relaxation(relaxation: Relaxation) -> str:
         is_negated = text.startswith(('no ', 'not '))
         changes.append(f'without the condition "{text}"' if is_negated else f'without {text}')
     source = '' if relaxation.is_confirmed else ' (calculated)'
-    return f'{" and ".join(changes)}: {_count_trees(relaxation.offer)}{source}'
+    return f'{" and ".join(changes)}: {_describe_tree_count(relaxation.offer)}{source}'
 
 
 def _describe_shortage(shortage: Shortage) -> str:
@@ -256,7 +257,6 @@ def _describe_shortage(shortage: Shortage) -> str:
 
 
 def _record_requirement(requirement: Requirement) -> dict[str, object]:
-    """Return a requirement as data."""
     record: dict[str, object] = {
         'kind': requirement.kind.value,
         'value': requirement.value,
@@ -268,7 +268,6 @@ def _record_requirement(requirement: Requirement) -> dict[str, object]:
 
 
 def _record_relaxation(relaxation: Relaxation) -> Mapping[str, object]:
-    """Return a relaxation as data."""
     return {
         'instead': [
             {**_record_requirement(need), 'enough': amount} for need, amount in relaxation.lowered

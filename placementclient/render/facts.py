@@ -55,7 +55,7 @@ def show_difference(resource_class: str, amount: int) -> Facts:
 def format_evidence(facts: Mapping[str, object]) -> str:
     """Return facts as text: ``no type, used 9`` for ``{'type': None, 'used': 9}``."""
     return ', '.join(
-        f'no {key}' if is_empty(value) else f'{key} {_format_inner(value)}'
+        f'no {key}' if is_empty(value) else f'{key} {_format_nested_value(value)}'
         for key, value in facts.items()
     )
 
@@ -89,7 +89,7 @@ def format_amounts(resources: Resources) -> str:
     return ', '.join(f'{name}={amount}' for name, amount in resources.items())
 
 
-def format_sizes(resources: Resources) -> str:
+def format_with_units(resources: Resources) -> str:
     """Return amounts with their units as text: ``DISK_GB 1.5 TiB, VCPU 4``."""
     return ', '.join(f'{name} {format_amount(name, amount)}' for name, amount in resources.items())
 
@@ -100,13 +100,13 @@ def format_value(value: object) -> str:
         return ''
     if isinstance(value, Mapping):
         items = ((key, item) for key, item in value.items() if item is not None)
-        return ', '.join(f'{key} {_format_inner(item)}' for key, item in items)
+        return ', '.join(f'{key} {_format_nested_value(item)}' for key, item in items)
     if isinstance(value, list | tuple):
-        return ', '.join(map(_format_inner, value))
+        return ', '.join(map(_format_nested_value, value))
     return str(value)
 
 
-def _format_inner(value: object) -> str:
+def _format_nested_value(value: object) -> str:
     """Return a value inside of another one as text; lists and mappings are in parentheses."""
     return (
         f'({format_value(value)})'

@@ -31,7 +31,7 @@ _DECIDE = (
 
 
 def format_failure(failure: errors.PlacementError) -> Iterator[str]:
-    """Yield the lines of an error: one, or one for each of its facts; then the next steps."""
+    """Yield the lines of an error message, then the next steps."""
     # Not loaded before something is wrong.
     from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 
@@ -56,7 +56,7 @@ def format_failure(failure: errors.PlacementError) -> Iterator[str]:
 
 
 def _list_faults(faults: Iterable[errors.BadFile]) -> Iterator[str]:
-    """Yield the faults of files, each once; the keys that a file may have are named once."""
+    """Yield the faults of files, each once; only the first has the list of the known keys."""
     named = set[str]()
     for text in dict.fromkeys(map(str, faults)):
         fault, _, keys = text.partition(KNOWN_KEYS)
@@ -65,7 +65,7 @@ def _list_faults(faults: Iterable[errors.BadFile]) -> Iterator[str]:
 
 
 def _format_undecided(failure: Undecided) -> Iterator[str]:
-    """Yield the undecided rows, their number, and the next steps."""
+    """Yield the first undecided rows with their number, and the next steps."""
     trees = Counter(row.tree for row in failure.rows)
     if len(failure.rows) <= MOST_ROWS:
         yield 'Undecided:'
@@ -82,6 +82,6 @@ def _format_undecided(failure: Undecided) -> Iterator[str]:
 
 
 def _format_causes(facts: Iterable[Cause]) -> Iterator[str]:
-    """Yield the causes; equal ones of several trees are one line."""
+    """Yield a line for each cause; one line names all trees that have the same cause."""
     sentences = ((fact.tree, fact.sentence) for fact in facts)
     yield from (f'  {line}' for line in merge_alike_sentences(sentences))

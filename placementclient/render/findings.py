@@ -14,7 +14,7 @@ from placementclient.render.columns import Output
 from placementclient.render.evidence import describe_evidence
 from placementclient.render.facts import Facts
 from placementclient.render.lines import wrap_lines
-from placementclient.render.repairs import Invocation, choose_next_step
+from placementclient.render.repairs import Invocation, choose_command_or_reason
 
 #: The columns of a finding; ``--fix`` adds one.
 _COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
@@ -50,7 +50,7 @@ def describe_unread_lists(reasons: Mapping[str, str]) -> Iterator[str]:
 
     :param reasons: by the option that gives the list as a file
     """
-    for reason, options in _group_reasons(reasons.items()):
+    for reason, options in _group_by_reason(reasons.items()):
         lists = 'list as a file' if len(options) == 1 else 'lists as files'
         yield f'{reason}. Give the {lists}: {", ".join(f"--{name} FILE" for name in options)}'
 
@@ -61,7 +61,7 @@ def list_omitted_checks(audit: Audit) -> list[str]:
         (id, ' and '.join(name if ' ' in name else f'--{name}' for name in lacking))
         for id, lacking in audit.left_out.items()
     )
-    return [f'{", ".join(ids)} ({lacking})' for lacking, ids in _group_reasons(lists)]
+    return [f'{", ".join(ids)} ({lacking})' for lacking, ids in _group_by_reason(lists)]
 
 
 def summarize_omitted_checks(audit: Audit) -> str:
@@ -77,8 +77,11 @@ def summarize_omitted_checks(audit: Audit) -> str:
     return '. '.join([first, *reasons])
 
 
-def _group_reasons(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
-    """Return each reason with the names that it belongs to."""
+def _group_by_reason(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+    """Return each reason with the names that have it.
+
+    :param reasons: pairs of a name and its reason
+    """
     names: dict[str, list[str]] = {}
     for name, reason in reasons:
         names.setdefault(reason, []).append(name)
@@ -86,8 +89,8 @@ def _group_reasons(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, li
 
 
 def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
-    """Yield the sentence about skipped servers, if there are any."""
-    skipped = sorted(_group_reasons(audit.passed_over.items()))
+    """Yield the sentence about the servers that the audit could not judge, if there are any."""
+    skipped = sorted(_group_by_reason(audit.passed_over.items()))
     names = [f'{join_names(sorted(servers), 3)} ({reason})' for reason, servers in skipped]
     if names:
         count = format_count(len(audit.passed_over), 'server')
@@ -97,9 +100,7 @@ def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
 
 
 def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield for each host with a leaked allocation how many of its consumers the lists of Nova
-    have.
-    """
+    """Yield how many consumers of each host with a leaked allocation are in the lists of Nova."""
     known = {*(cloud.answers.servers or ()), *cloud.migration_of_consumer}
     roots = sorted(
         {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.provider_name
@@ -129,11 +130,13 @@ def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def list_findings(
-    findings: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
+    findings: Sequence[Finding],
+    invocation: Invocation,
+    results: Mapping[int, str] | None = None,
 ) -> Output:
     """Return a table of findings, each with its command or the reason why it has none.
 
-    :param done: the results of ``--fix`` by the number of the finding
+    :param results: of ``--fix``, by the position of the finding
     """
     cells = [
         (
@@ -141,13 +144,13 @@ def list_findings(
             f.severity.value,
             f.subject,
             Facts(f.facts, partial(describe_evidence, f.kind)),
-            *choose_next_step(f, invocation),
+            *choose_command_or_reason(f, invocation),
         )
         for f in findings
     ]
-    if done is None:
+    if results is None:
         return _COLUMNS, cells
-    fixed = [(*row, done.get(place, LEFT)) for place, row in enumerate(cells)]
+    fixed = [(*row, results.get(place, LEFT)) for place, row in enumerate(cells)]
     return (*_COLUMNS, 'fix'), fixed
 
 

@@ -30,7 +30,7 @@ def wrap_lines(lines: Iterable[str], width: int, hanging: int = 4) -> Iterator[s
         indent = beginning[0].translate(_CONTINUED) if beginning else ''
         text = _IN_AMOUNT.sub('\xa0', line)
         if '  ' in line[len(indent) :]:
-            text = _join_parts(text, width - len(indent) - hanging)
+            text = _bind_short_parts(text, width - len(indent) - hanging)
         wrapped = textwrap.wrap(
             text,
             width,
@@ -41,8 +41,11 @@ def wrap_lines(lines: Iterable[str], width: int, hanging: int = 4) -> Iterator[s
         yield from (line.replace('\xa0', ' ') for line in wrapped)
 
 
-def _join_parts(text: str, most: int) -> str:
-    """Return a text that is not broken within its parts, but for parts longer than ``most``."""
+def _bind_short_parts(text: str, longest: int) -> str:
+    """Return a text with no-break spaces in its parts, except in parts longer than ``longest``.
+
+    Gaps of several spaces separate the parts.
+    """
     return _PART.sub(
-        lambda part: part[0].replace(' ', '\xa0') if len(part[0]) <= most else part[0], text
+        lambda part: part[0].replace(' ', '\xa0') if len(part[0]) <= longest else part[0], text
     )

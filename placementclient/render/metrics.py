@@ -135,7 +135,7 @@ def make_capacity_metrics(
         samples['openstack_placement_assuming'] = [((path,), 1) for path in assuming]
     if traits:
         samples['openstack_placement_resource_provider_trait'] = _sample_traits(snapshot, traits)
-    return _make_families(_sample_providers(snapshot) | samples)
+    return _make_metrics(_sample_providers(snapshot) | samples)
 
 
 def _sample_quotas(quotas: Mapping[str, Mapping[str, int]], projects: Mapping[str, str]) -> Samples:
@@ -161,7 +161,10 @@ def _sample_flavors(
             if item.name == ALL
         ],
         'openstack_free_capacity_hypervisor_by_flavor': [
-            ((item.name, flavor.name, *_make_labels(snapshot, item.name, aggregates)), item.count)
+            (
+                (item.name, flavor.name, *_find_zone_and_filter(snapshot, item.name, aggregates)),
+                item.count,
+            )
             for flavor, items in fits
             for item in items
             if item.name != ALL
@@ -188,7 +191,7 @@ def make_reading_metrics(is_up: bool, read_at: float | None, seconds: float) -> 
     :param seconds: the duration of the reading
     """
     prefix = 'openstack_placement_capacity'
-    return _make_families(
+    return _make_metrics(
         {
             'openstack_placement_up': [((), is_up)],
             f'{prefix}_last_read_timestamp_seconds': [((), read_at)] if read_at is not None else [],
@@ -204,7 +207,7 @@ def format_metrics(families: Iterable[Metric]) -> str:
     return generate_latest(SimpleNamespace(collect=lambda: families)).decode()
 
 
-def _make_families(samples: Mapping[str, Samples]) -> list[Metric]:
+def _make_metrics(samples: Mapping[str, Samples]) -> list[Metric]:
     """Return metrics, given their samples by name.
 
     :raises errors.PlacementError: if prometheus_client is not installed
@@ -261,10 +264,13 @@ def _sample_projects(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
     )
 
 
-def _make_labels(
+def _find_zone_and_filter(
     snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]
 ) -> tuple[str, str]:
-    """Return the zone of a host, and its aggregate for some projects, as in os-capacity."""
+    """Return the availability zone of a host, and its aggregate that is for some projects alone.
+
+    One without is an empty text; several such aggregates are ``multiple``, as in os-capacity.
+    """
     state = snapshot.find_by_name(host)
     within = [name for name in aggregates if state is not None and name.uuid in state.aggregates]
     zones = [name.zone for name in within if name.zone]

@@ -67,7 +67,7 @@ _SHARING = _Column(0, 0)
 
 @dataclass(slots=True)
 class _Card:
-    """The place of a provider in the picture, in pixels; ``y`` is the top.
+    """The rectangle of a provider in a picture, in pixels; ``y`` is the top.
 
     :param top: of the card or of its children, whatever is higher
     :param stack: the height of all its descendants
@@ -102,12 +102,12 @@ def draw_svg(picture: Picture) -> str:
     headings: Iterable[tuple[str, float]] = ()
     if is_plan:
         left = _find_right_edge(before for before, _ in rows) + _BETWEEN_COLUMNS - _MARGIN
-        for card in _list_cards(after for _, after in rows):
+        for card in _merge_cards(after for _, after in rows):
             card.x += left
         headings = zip(SIDES, (_MARGIN, left + _MARGIN), strict=True)
     groups = list(chain.from_iterable(rows))
     width = _find_right_edge(groups) + _MARGIN
-    legend = list(_draw_legend(_list_cards(groups), height)) if any(groups) else []
+    legend = list(_draw_legend(_merge_cards(groups), height)) if any(groups) else []
     if legend:
         height, width = height + _LEGEND, max(width, _LEGEND_WIDTH)
     title, below = escape_xml(picture.title), []
@@ -122,7 +122,7 @@ def draw_svg(picture: Picture) -> str:
         '<rect class="background" width="100%" height="100%"/>',
         *(f'<text class="name" x="{x:.1f}" y="21">{text}</text>' for text, x in headings),
         *chain.from_iterable(map(_draw_edges, groups)),
-        *chain.from_iterable(map(_draw_card, _list_cards(groups))),
+        *chain.from_iterable(map(_draw_card, _merge_cards(groups))),
         *legend,
         *below,
         '</svg>',
@@ -141,24 +141,22 @@ def _lay_out_rows(picture: Picture, top: float) -> tuple[list[list[dict[str, _Ca
     height = top
     for sides in rows:
         extent = max(map(_place_cards, sides))
-        for card in _list_cards(sides):
+        for card in _merge_cards(sides):
             card.y += height
         height += extent
     return rows, height
 
 
-def _list_cards(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
-    """Return the cards of several groups."""
+def _merge_cards(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
     return [card for cards in groups for card in cards.values()]
 
 
 def _find_right_edge(groups: Iterable[Mapping[str, _Card]]) -> float:
-    """Return the right edge of all cards."""
-    return max((card.x + card.width for card in _list_cards(groups)), default=0.0)
+    return max((card.x + card.width for card in _merge_cards(groups)), default=0.0)
 
 
 def _make_card(node: Node) -> _Card:
-    """Return the card of a provider, wide enough for its texts, without a place."""
+    """Return the card of a provider, wide enough for its texts; it has no position yet."""
     rows = [node.format_amount(name) for name in node.state.inventories]
     names = [len(name) for name in node.state.inventories]
     width = max(
@@ -238,7 +236,7 @@ def _draw_inventory(card: _Card, name: str, baseline: float) -> Iterator[str]:
     """Yield the elements of an inventory on a card: name, bar and amounts."""
     node, state = card.node, card.node.state
     used, capacity = state.used(name), state.inventories[name].capacity
-    filled = style.compute_share(used, capacity) * _BAR
+    filled = style.compute_used_share(used, capacity) * _BAR
     right = card.width - _PADDING
     widest = max(len(node.format_amount(other)) for other in state.inventories)
     left = right - widest * _ROW_CHARACTER - 8 - _BAR
@@ -289,7 +287,7 @@ def _place_cards(cards: dict[str, _Card]) -> float:
     for uuid, card in cards.items():
         card.y = card.top + (card.extent - card.height) / 2
         _stack_children(card, children.get(uuid, ()))
-    bottom = max(bottom, _place_sharing_cards(apart, cards))
+    bottom = max(bottom, _center_sharing_cards(apart, cards))
     _align_columns(cards.values())
     return bottom + _MARGIN
 
@@ -317,14 +315,14 @@ def _stack_children(card: _Card, children: Sequence[_Card]) -> None:
         top += child.extent + _GAP
 
 
-def _place_sharing_cards(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
+def _center_sharing_cards(sharing: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
     """Place sharing providers beside the hosts that use them, and return the lowest bottom."""
     free = float(_MARGIN)
-    for card in apart:
+    for card in sharing:
         served = [cards[root].middle for root in card.node.serves]
         card.y = max(free, (min(served) + max(served) - card.height) / 2)
         free = card.y + card.height + _GAP
-    return free - _GAP if apart else 0.0
+    return free - _GAP if sharing else 0.0
 
 
 def _align_columns(cards: Iterable[_Card]) -> None:
@@ -341,9 +339,7 @@ def _align_columns(cards: Iterable[_Card]) -> None:
 
 
 def _stack_trees(roots: Sequence[_Card]) -> float:
-    """Place trees in so many bands, side by side, that the picture is about square; return the
-    lowest bottom.
-    """
+    """Place trees in bands side by side, for a square picture, and return the lowest bottom."""
     height = sum(card.extent + _BETWEEN_TREES for card in roots)
     width = max((card.breadth for card in roots), default=1.0)
     per_band = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1

@@ -110,12 +110,10 @@ def _format_row(row: PlannedRow) -> str:
 
 
 def _draw_providers(change: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
-    """Yield the providers of a change before or after it: the own trees first, then those that
-    share.
-    """
+    """Yield the lines of the providers before or after a change; those that share come last."""
     side, other = (change.after, change.before) if after else (change.before, change.after)
 
-    def text(state: ProviderState) -> Iterator[str]:
+    def format_provider(state: ProviderState) -> Iterator[str]:
         yield '  '.join([state.name, *_format_inventories(state)])
         if state.traits:
             yield ' '.join(sorted(state.traits))
@@ -125,7 +123,7 @@ def _draw_providers(change: Change, *, after: bool, aggregates: bool) -> Iterato
 
     for uuid in change.concerned_roots:
         if root := side.providers.get(uuid):
-            yield from trees.draw_tree(side, root, text)
+            yield from trees.draw_tree(side, root, format_provider)
 
 
 def _format_inventories(state: ProviderState) -> Iterator[str]:

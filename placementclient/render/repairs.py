@@ -15,7 +15,7 @@ _UNTYPED = 'its name cannot be typed in a command line: rename it, or use --fix'
 
 
 class Invocation(NamedTuple):
-    """The running audit, as far as the printed commands repeat it.
+    """The program and the options of the running audit, for the commands that it prints.
 
     :param program: the name of the program
     :param sources: options with the files that it reads; ``None`` if one cannot be read again
@@ -29,8 +29,8 @@ class Invocation(NamedTuple):
     is_assumed: bool = False
 
 
-def choose_next_step(finding: Finding, invocation: Invocation) -> tuple[str, str]:
-    """Return the command that fixes a finding safely, or the reason why there is none."""
+def choose_command_or_reason(finding: Finding, invocation: Invocation) -> tuple[str, str]:
+    """Return the command that fixes a finding safely, or the reason for none; one is empty."""
     if invocation.is_assumed:
         return '', _ASSUMED
     if finding.repair is not None and not isinstance(finding.repair, AddTrait):
@@ -52,12 +52,10 @@ def choose_next_step(finding: Finding, invocation: Invocation) -> tuple[str, str
 
 
 def _format_options(values: Iterable[tuple[str, str]]) -> str:
-    """Return options and their values for a command line."""
     return ''.join(f' {option} {shlex.quote(value)}' for option, value in values)
 
 
 def _format_command(remedy: Remedy | None, invocation: Invocation) -> str:
-    """Return the command line of a remedy."""
     options = ''
     match remedy:
         case Advice():

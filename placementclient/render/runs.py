@@ -52,18 +52,18 @@ def summarize_run(run: Outcome) -> str:
 
 
 def _name_state(tree: TreeResult) -> str:
-    """Return the state of a tree for people: one that was rolled back before is not a failure."""
+    """Return the state of a tree for people: ``already rolled back`` is no failure."""
     is_back = tree.state is State.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
     return tree.reason if is_back else tree.state
 
 
-def advise_planning(
+def advise_planning_again(
     plan: Plan,
     plan_path: str,
     trees: Iterable[TreeResult | TreeStatus],
     new_path: str,
 ) -> Iterator[str]:
-    """Yield the steps that plan trees again that were left alone.
+    """Yield the commands that plan again for the trees that were left alone.
 
     :param plan_path: the file of the plan, which serves as specification
     :param new_path: the file for the new plan
@@ -97,10 +97,10 @@ def advise_planning(
     )
 
 
-def advise_completing(
+def advise_completing_trees(
     trees: Sequence[TreeResult], plan_path: str, *, backward: bool = False
 ) -> Iterator[str]:
-    """Yield the steps that complete trees that are done in part.
+    """Yield the steps that complete, or roll back, the trees that are done in part.
 
     :param plan_path: the file of the plan
     :param backward: whether the run is a rollback
@@ -119,8 +119,8 @@ def advise_completing(
         )
 
 
-def list_steps_after(run: Outcome, plan_path: str, *, backward: bool = False) -> Iterator[str]:
-    """Yield the commands that check a run and go on with it.
+def advise_after_run(run: Outcome, plan_path: str, *, backward: bool = False) -> Iterator[str]:
+    """Yield the commands that check the result of a run, or continue it.
 
     :param plan_path: the file of the plan
     :param backward: whether the run is a rollback
@@ -146,19 +146,18 @@ def summarize_verification(changes: Iterable[Change], deviations: Iterable[Findi
     """Return how many trees are as planned, and the names of the others."""
     by_tree = _group_by_tree(deviations)
     names = [change.root_provider_name for change in changes]
-    return summarize_states((name, _summarize_tree(by_tree.get(name, ()))) for name in names)
+    return summarize_states((name, _summarize_deviations(by_tree.get(name, ()))) for name in names)
 
 
 def _group_by_tree(deviations: Iterable[Finding]) -> dict[str, list[Finding]]:
-    """Return deviations by the name of their tree."""
     by_tree = defaultdict[str, list[Finding]](list)
     for deviation in deviations:
         by_tree[deviation.subject].append(deviation)
     return by_tree
 
 
-def _summarize_tree(deviations: Collection[Finding]) -> str:
-    """Return the state of a tree: it differs only if that is wrong, as in the exit status."""
+def _summarize_deviations(deviations: Collection[Finding]) -> str:
+    """Return the state of a tree with these deviations; it differs only if one of them is wrong."""
     if any(deviation.is_wrong for deviation in deviations):
         return Status.DIFFERS
     if any(deviation.reason == PLAN_ROLLED_BACK for deviation in deviations):

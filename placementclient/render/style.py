@@ -32,7 +32,7 @@ class Style:
 
     def draw_bar(self, used: int, capacity: int) -> str:
         """Return a usage as a bar of characters."""
-        eighths = round(compute_share(used, capacity) * _CELLS * 8)
+        eighths = round(compute_used_share(used, capacity) * _CELLS * 8)
         if used and not eighths:
             eighths = 1
         drawn = '█' * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
@@ -50,8 +50,8 @@ def escape_painted(line: str) -> str:
     return ''.join(part if i % 2 else escape_text(part) for i, part in enumerate(parts))
 
 
-def compute_share(used: int, capacity: int) -> float:
-    """Return the usage as a share of the capacity, from 0 to 1; more than the capacity is 1."""
+def compute_used_share(used: int, capacity: int) -> float:
+    """Return the used share of a capacity, from 0 to 1; 1 if more than the capacity is used."""
     if capacity <= 0:
         return 1.0 if used else 0.0
     return min(used / capacity, 1.0)
@@ -59,5 +59,5 @@ def compute_share(used: int, capacity: int) -> float:
 
 def choose_colour(used: int, capacity: int) -> str:
     """Return the colour of a usage."""
-    share = compute_share(used, capacity)
+    share = compute_used_share(used, capacity)
     return next(colour for threshold, colour in LEVELS if share >= threshold)

@@ -13,22 +13,22 @@ from placementclient.render.units import format_amount, format_usage
 def draw_tree(
     snapshot: Snapshot,
     root: ProviderState,
-    text: Callable[[ProviderState], Iterable[str]],
+    format_provider: Callable[[ProviderState], Iterable[str]],
     indent: str = '',
 ) -> Iterator[str]:
     """Yield the lines of a tree with branches.
 
-    :param text: returns the lines of a provider; the branch leads to the first one
+    :param format_provider: returns the lines of a provider; the branch leads to the first one
     :param indent: the beginning of all lines but the first one
     """
     below = snapshot.children(root.uuid)
-    first, *others = text(root)
+    first, *others = format_provider(root)
     yield first
     for line in others:
         yield f'{indent}{"│  " if below else "   "}{line}'
     for child in below:
         branch, rest = ('└─ ', '   ') if child is below[-1] else ('├─ ', '│  ')
-        drawn = draw_tree(snapshot, child, text, indent + rest)
+        drawn = draw_tree(snapshot, child, format_provider, indent + rest)
         yield f'{indent}{branch}{next(drawn)}'
         yield from drawn
 
@@ -39,7 +39,7 @@ def format_tree(
     """Yield the lines of a tree with the usage of its inventories, and its sharing providers."""
     snapshot = tree.snapshot
 
-    def text(state: ProviderState) -> Iterator[str]:
+    def format_provider(state: ProviderState) -> Iterator[str]:
         yield from _format_provider(state, style)
         if traits and state.traits:
             yield style.paint(' '.join(sorted(state.traits)), 'dim')
@@ -47,7 +47,7 @@ def format_tree(
             allocated = sorted(consumer.allocations[state.uuid].items())
             yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in allocated)}'
 
-    yield from draw_tree(snapshot, tree.root, text)
+    yield from draw_tree(snapshot, tree.root, format_provider)
     for state in tree.sharing:
         first, *others = _format_provider(state, style)
         yield f'{style.paint("⇠", "cyan")} {first}  {style.paint("(shared)", "cyan")}'
@@ -94,7 +94,7 @@ def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
 
 
 def _format_amounts(state: ProviderState) -> Iterator[str]:
-    """Yield the usage and capacity of each class of a provider on one line."""
+    """Yield a text for each class of a provider: the usage and the capacity."""
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join(describe_limits(inventory))
         amount = f'{name} {state.used(name)}/{inventory.capacity}'
@@ -118,7 +118,6 @@ def _record_subtree(
 
 
 def _record_provider(state: ProviderState) -> dict[str, object]:
-    """Return the data of a provider."""
     return {
         'name': state.name,
         'uuid': state.uuid,

@@ -50,4 +50,4 @@ def list_usage(
         Column('used', lambda line: show_amount(line.resource_class, line.used)),
         Column('percent', compute_percent),
         *last,
-    ).rows(lines)
+    ).make_table(lines)

@@ -49,7 +49,7 @@ class ListAllocation(base.Lister):
 
     def execute(self) -> columns.Output:
         holdings = api.allocation.list_of_provider(self.client, self.provider_uuid).value
-        return columns.HOLDING.rows(holdings, self.version)
+        return columns.HOLDING.make_table(holdings, self.version)
 
 
 class ShowAllocation(base.Lister):

@@ -154,4 +154,4 @@ def _edit_provider(
         lambda changed, generation: facet.write(client, uuid, changed, generation),
         command.args.generation,
     )
-    return facet.column.rows(sorted(live.value))
+    return facet.column.make_table(sorted(live.value))

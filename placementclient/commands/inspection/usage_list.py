@@ -82,8 +82,8 @@ class ListUsage(base.Lister):
             lines = [*usage.select_largest(lines, self.args.top)]
         if unlisted := usage.sum_unlisted(snapshot):
             self.log.warning(
-                f'Not in the table: {facts.format_sizes(unlisted)}. Placement counts it as used, '
-                'and no consumer has it'
+                f'Not in the table: {facts.format_with_units(unlisted)}. Placement counts it as '
+                'used, and no consumer has it'
             )
         self._log_name_option(by)
         return tables.list_usage(lines, snapshot, names, projects, of_consumers=by == 'consumer')

@@ -45,7 +45,7 @@ class ListAggregate(base.Lister):
     )
 
     def execute(self) -> columns.Output:
-        output = columns.UUID.rows(api.aggregate.list(self.client, self.provider_uuid).value)
+        output = columns.UUID.make_table(api.aggregate.list(self.client, self.provider_uuid).value)
         return self.add_names(output, self._read_names)
 
     def _read_names(self) -> dict[str, str]:
@@ -90,7 +90,7 @@ class SetAggregate(base.Lister):
             lambda: api.aggregate.set(self.client, uuid, aggregates, generation),
             generation,
         )
-        return columns.UUID.rows(written.value)
+        return columns.UUID.make_table(written.value)
 
 
 class AddAggregate(ChangeCommand):

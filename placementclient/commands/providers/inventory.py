@@ -42,7 +42,7 @@ class ListInventory(base.Lister):
     def execute(self) -> columns.Output:
         inventories = api.inventory.list(self.client, self.provider_uuid).value
         used = api.usage.show_provider(self.client, self.provider_uuid).value
-        return columns.USED_INVENTORY_OF_CLASS.rows(
+        return columns.USED_INVENTORY_OF_CLASS.make_table(
             {'resource_class': name, 'used': used.get(name), **item.as_fields()}
             for name, item in inventories.items()
         )
@@ -59,7 +59,9 @@ class ShowInventory(base.ShowOne):
         name = self.args.resource_class
         shown = api.inventory.show(self.client, self.provider_uuid, name)
         used = api.usage.show_provider(self.client, self.provider_uuid).value
-        output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.as_fields()})
+        output = columns.USED_INVENTORY.make_row(
+            {'used': used.get(name), **shown.value.as_fields()}
+        )
         return self.add_modified_date(output, shown)
 
 
@@ -134,7 +136,7 @@ def _write_inventory(
 
     written = attempts.confirm_write(client, write, is_done, expected)
     written = written or api.inventory.show(client, uuid, name)
-    return columns.INVENTORY.fields(written.value.as_fields())
+    return columns.INVENTORY.make_row(written.value.as_fields())
 
 
 class DeleteInventory(base.CreateOrDeleteCommand):
@@ -249,7 +251,7 @@ class ReplaceInventories(ChangeCommand):
             # The service's sentence names neither the class nor the way out.
             faults = find_wrong_fields(fields, self.args.amend)
             raise refusal.with_sentence('. '.join([refusal.sentence, *faults])) from None
-        return columns.INVENTORY_OF_CLASS.rows(rows)
+        return columns.INVENTORY_OF_CLASS.make_table(rows)
 
     def _set_aggregate_members(self, fields: Mapping[str, Fields]) -> columns.Output:
         """Set the inventories of each provider in the aggregate ``<provider>``; return their table.
@@ -279,7 +281,7 @@ class ReplaceInventories(ChangeCommand):
             raise errors.PlacementError(
                 f'Failed to set inventory for {failed} of {len(members)} resource providers.'
             )
-        output = columns.INVENTORY_OF_PROVIDER.rows(rows)
+        output = columns.INVENTORY_OF_PROVIDER.make_table(rows)
         return self.add_names(output, lambda: {member.uuid: member.name for member in members})
 
     def _set_inventories(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:

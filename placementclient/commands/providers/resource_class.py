@@ -31,7 +31,7 @@ class ListClass(base.Lister):
     def execute(self) -> base.Output:
         if not (self.args.long or self.args.snapshot):
             self.client.require('', endpoints.LIST_CLASSES.since)
-            return columns.NAME.rows(api.resource_class.list(self.client))
+            return columns.NAME.make_table(api.resource_class.list(self.client))
         from placementclient.commands.framework import cloud_options
         from placementclient.insight import summary
         from placementclient.insight.capacity import totals
@@ -67,7 +67,7 @@ class ShowClass(base.ShowOne):
 
     def execute(self) -> columns.Output:
         shown = api.resource_class.show(self.client, self.args.name)
-        return self.add_modified_date(columns.NAME.fields(shown.value), shown)
+        return self.add_modified_date(columns.NAME.make_row(shown.value), shown)
 
 
 class SetClass(base.PlacementCommand):

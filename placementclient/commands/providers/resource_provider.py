@@ -55,7 +55,7 @@ class ListResourceProvider(base.Lister):
             providers = self._find_roots(providers)
         if not providers:
             self.log_hint('No resource provider matches')
-        return columns.PROVIDER.rows(providers, self.version)
+        return columns.PROVIDER.make_table(providers, self.version)
 
     def _find_roots(self, providers: Sequence[Provider]) -> list[Provider]:
         """Return the roots of the trees of providers, each once."""
@@ -103,7 +103,7 @@ class CreateResourceProvider(base.ShowOne):
             if provider is None:  # it is the UUID that is taken
                 raise
         provider = provider or api.resource_provider.show_by_name(self.client, name)
-        return columns.PROVIDER.fields(provider, self.version)
+        return columns.PROVIDER.make_row(provider, self.version)
 
 
 class ShowResourceProvider(base.ShowOne):
@@ -119,7 +119,7 @@ class ShowResourceProvider(base.ShowOne):
 
     def execute(self) -> columns.Output:
         shown = api.resource_provider.show(self.client, self.provider_uuid)
-        output = columns.PROVIDER.fields(shown.value, self.version)
+        output = columns.PROVIDER.make_row(shown.value, self.version)
         if self.args.allocations:
             holdings = api.allocation.list_of_provider(self.client, self.provider_uuid).value
             names, values = output
@@ -186,7 +186,7 @@ class SetResourceProvider(base.ShowOne):
 
         provider = attempts.confirm_write(self.client, write, is_done)
         provider = provider or api.resource_provider.show(self.client, uuid).value
-        return columns.PROVIDER.fields(provider, self.version)
+        return columns.PROVIDER.make_row(provider, self.version)
 
 
 class DeleteResourceProvider(base.CreateOrDeleteCommand):

@@ -54,7 +54,7 @@ class ListTrait(base.Lister):
             self.client.require('', endpoints.LIST_TRAITS.since)
             traits = api.trait.list(self.client, name=name, associated=associated)
             if not self.args.long:
-                return columns.NAME.rows(traits)
+                return columns.NAME.make_table(traits)
         elif name or associated is not None:
             raise errors.UsageError('--snapshot cannot be combined with other selections of traits')
         from placementclient.commands.framework import cloud_options
@@ -78,7 +78,7 @@ class ShowTrait(base.ShowOne):
 
     def execute(self) -> columns.Output:
         shown = api.trait.show(self.client, self.args.name)
-        return self.add_modified_date(columns.NAME.fields(shown.value), shown)
+        return self.add_modified_date(columns.NAME.make_row(shown.value), shown)
 
 
 class CreateTrait(base.CreateOrDeleteCommand):
@@ -108,7 +108,7 @@ class ListProviderTrait(base.Lister):
 
     def execute(self) -> columns.Output:
         traits = api.trait.list_of_provider(self.client, self.provider_uuid)
-        return columns.NAME.rows(traits.value)
+        return columns.NAME.make_table(traits.value)
 
 
 class SetProviderTrait(base.Lister):
@@ -134,7 +134,7 @@ class SetProviderTrait(base.Lister):
             )
             return api.trait.set_on_provider(client, uuid, self.args.trait, live)
 
-        return columns.NAME.rows(attempts.retry_conflicts(client, write, expected).value)
+        return columns.NAME.make_table(attempts.retry_conflicts(client, write, expected).value)
 
 
 class AddProviderTrait(ChangeCommand):

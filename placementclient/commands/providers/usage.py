@@ -21,7 +21,7 @@ class ShowProviderUsage(base.Lister):
 
     def execute(self) -> columns.Output:
         used = api.usage.show_provider(self.client, self.provider_uuid)
-        return self.add_modified_date(columns.USAGE.rows(used.value.items()), used)
+        return self.add_modified_date(columns.USAGE.make_table(used.value.items()), used)
 
 
 class ShowUsage(base.Lister):
@@ -55,13 +55,13 @@ class ShowUsage(base.Lister):
             version=version,
         )
         if typed:
-            output = columns.list_usage_by_type(used.value)
+            output = columns.list_project_usage(used.value)
         elif version >= TYPED:
-            output = columns.USAGE.rows(
+            output = columns.USAGE.make_table(
                 (kind.consumer_type, _add_consumer_count(kind)) for kind in used.value
             )
         else:
-            output = columns.USAGE.rows(used.value[0].resources.items())
+            output = columns.USAGE.make_table(used.value[0].resources.items())
         if not any(kind.resources for kind in used.value):
             self.log_hint(f'No usage of a project with the ID {self.args.project}')
         return self.add_modified_date(output, used)

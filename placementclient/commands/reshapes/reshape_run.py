@@ -296,8 +296,8 @@ def _report_outcome(
     begun = outcome.list_trees(State.DONE_IN_PART)
     command.next_steps = [
         *command.next_steps,
-        *runs.advise_completing(begun, command.args.plan, backward=backward),
-        *runs.list_steps_after(outcome, command.args.plan, backward=backward),
+        *runs.advise_completing_trees(begun, command.args.plan, backward=backward),
+        *runs.advise_after_run(outcome, command.args.plan, backward=backward),
     ]
     if outcome.stopped is not None and command.app.options.debug:
         command.log.error(str(outcome.stopped), exc_info=outcome.stopped)
@@ -313,4 +313,4 @@ def suggest_planning_again(
     if left_alone:
         path = command.args.plan
         new_path = find_free_plan_path(path)
-        command.next_steps = list(runs.advise_planning(plan, path, left_alone, new_path))
+        command.next_steps = list(runs.advise_planning_again(plan, path, left_alone, new_path))

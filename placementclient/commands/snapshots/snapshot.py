@@ -154,7 +154,7 @@ class DiffSnapshot(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
             number = len(self._texts if self.args.formatter == 'text' else differences)
             self.ending = format_count(number, 'difference')
-        return DIFFERENCE.rows(differences)
+        return DIFFERENCE.make_table(differences)
 
 
 class RestoreSnapshot(ChangeCommand):

@@ -112,7 +112,7 @@ class ClassFill(NamedTuple):
     spread: list[int]
 
     @property
-    def trees(self) -> int:
+    def tree_count(self) -> int:
         """The number of trees with the class."""
         return sum(self.spread)
 
@@ -126,7 +126,7 @@ def list_class_fills(cloud: Cloud) -> list[ClassFill]:
     spread = defaultdict[str, list[int]](lambda: [0] * STEPS)
     for states in cloud.topology.trees.values():
         for name, amount in sum_fills(map(measure_provider, states)).items():
-            step = int(style.compute_share(amount.used, amount.capacity) * STEPS)
+            step = int(style.compute_used_share(amount.used, amount.capacity) * STEPS)
             spread[name][min(step, STEPS - 1)] += 1
     return [
         ClassFill(line, spread[line.resource_class]) for line in totals.sum_by_class(cloud.snapshot)
@@ -148,7 +148,8 @@ def list_host_fills(cloud: Cloud) -> list[HostFill]:
         amounts = sum_fills(map(measure_provider, states))
         if amounts:
             fullest = max(
-                amounts, key=lambda n: style.compute_share(amounts[n].used, amounts[n].capacity)
+                amounts,
+                key=lambda n: style.compute_used_share(amounts[n].used, amounts[n].capacity),
             )
             fills.append(HostFill(cloud.provider_name(root_uuid), fullest, amounts[fullest]))
     return fills
@@ -210,12 +211,11 @@ def format_percent(amount: Fill | TotalsLine) -> str:
 
 
 def add_planned_rows(plan: Plan) -> Plan:
-    """Return a plan whose changes have rows for their allocations, as those of a reshape have."""
+    """Return a plan with a row for each amount that moves; a plan of a reshape has them already."""
     return replace(plan, changes=tuple(map(_add_rows_to_change, plan.changes)))
 
 
 def _add_rows_to_change(change: Change) -> Change:
-    """Return a change with rows for its allocations."""
     states = {**change.before.providers, **change.after.providers}
     names = {uuid: state.name for uuid, state in states.items()}
     return replace(
@@ -229,7 +229,7 @@ def _add_rows_to_change(change: Change) -> Change:
 def _pair_losses_with_gains(
     change: ConsumerChange, names: Mapping[str, str]
 ) -> Iterator[PlannedRow]:
-    """Yield rows that pair losses of a consumer on providers with its gains on others, by class.
+    """Yield a row for each amount that a consumer loses on one provider and gains on another.
 
     :param names: of providers, by UUID
     """
@@ -250,14 +250,14 @@ def _pair_losses_with_gains(
             yield PlannedRow(change.uuid, name, amount, source, target, name, Label.MAPPED)
 
 
-def _take_from_first_provider(ends: dict[str, int], amount: int) -> str | None:
+def _take_from_first_provider(by_provider: dict[str, int], amount: int) -> str | None:
     """Take an amount off the first provider, and return its UUID; ``None`` if there is none.
 
-    :param ends: amounts by provider UUID
+    :param by_provider: amounts by UUID
     """
-    uuid = next(iter(ends), None)
+    uuid = next(iter(by_provider), None)
     if uuid is not None:
-        ends[uuid] -= amount
-        if not ends[uuid]:
-            del ends[uuid]
+        by_provider[uuid] -= amount
+        if not by_provider[uuid]:
+            del by_provider[uuid]
     return uuid

@@ -33,7 +33,7 @@ class _DrainedMove(msgspec.Struct, rename={'source': 'from', 'target': 'to'}):
     allocations: dict[str, dict[str, int]]
 
 
-class _Document(msgspec.Struct, rename={'messages': 'said'}):
+class _DrainPlanFile(msgspec.Struct, rename={'messages': 'said'}):
     format: Literal['placementclient/drain-plan']
     version: Literal[1]
     verdict: Literal['yes', 'no', 'depends', 'undetermined']
@@ -43,14 +43,14 @@ class _Document(msgspec.Struct, rename={'messages': 'said'}):
 
 
 def make_drain_section(document: object, path: str, snapshot: Snapshot) -> DrainSection:
-    """Return the part of the page for a file of ``drain plan -o``.
+    """Return the section of the report page about a drain, from a file of ``drain plan -o``.
 
     :param document: the content of the file
     :param path: of the file, for the error
     :raises errors.BadFile: if it is no such file, or about another cloud
     """
     try:
-        plan = msgspec.convert(document, _Document)
+        plan = msgspec.convert(document, _DrainPlanFile)
     except msgspec.ValidationError as reason:
         raise errors.BadFile(
             path, f'not a plan of a drain: {locate_message(str(reason), "plan")}'
@@ -67,7 +67,7 @@ def make_drain_section(document: object, path: str, snapshot: Snapshot) -> Drain
         plan.verdict,
         plan.messages,
         plan.hosts,
-        list(_list_host_fills(snapshot, plan.moves, hosts[:MOST])),
+        list(_compare_host_fills(snapshot, plan.moves, hosts[:MOST])),
         [_make_wave(number, wave) for number, wave in sorted(waves.items())[:MOST]],
         max(0, len(hosts) - MOST),
         max(0, len(waves) - MOST),
@@ -75,13 +75,12 @@ def make_drain_section(document: object, path: str, snapshot: Snapshot) -> Drain
 
 
 def _make_wave(number: int, moves: list[_DrainedMove]) -> Wave:
-    """Return the wave of some moves."""
     sources = sorted({move.source for move in moves})
     targets = sorted({move.target for move in moves if move.target})
     return Wave(number, len(moves), join_names(sources, _NAMED), join_names(targets, _NAMED))
 
 
-def _list_host_fills(
+def _compare_host_fills(
     snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
 ) -> Iterator[FillChange]:
     """Yield the usage of each class on each host before the first move and after the last one."""

@@ -65,6 +65,7 @@ def load_template() -> jinja2.Template:
         ) from None
 
     def make_printable(value: object) -> object:
+        """Return a text with its control characters escaped; other values as they are."""
         return escape_text(value) if type(value) is str else value
 
     environment = jinja2.Environment(
@@ -86,7 +87,7 @@ def load_template() -> jinja2.Template:
     }
     compact = {'ensure_ascii': False, 'separators': (',', ':'), 'allow_nan': False}
     environment.policies['json.dumps_kwargs'] = compact
-    return environment.from_string(_read_part('page.html'))
+    return environment.from_string(_read_page_file('page.html'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def render_page(template: jinja2.Template, report: Report) -> str:
     cloud, class_fills = report.cloud, contents.list_class_fills(report.cloud)
     plan = _make_plan_section(report.plan) if report.plan else None
     classes, others = _choose_host_columns(class_fills)
-    sheet, script = _read_part('page.css'), _read_script()
+    sheet, script = _read_page_file('page.css'), _read_script()
     page = _Page(
         report=report,
         origin=cloud.snapshot.origin or Origin(),
@@ -169,7 +170,6 @@ def render_page(template: jinja2.Template, report: Report) -> str:
 
 
 def _make_plan_section(plan: Plan) -> _PlanSection:
-    """Return the section about a plan."""
     return _PlanSection(
         plans.count_plan_parts(plan),
         contents.compare_fills(plan),
@@ -193,10 +193,11 @@ def _make_audit_section(report: Report) -> _AuditSection:
 
 
 def _choose_host_columns(class_fills: Sequence[ClassFill]) -> tuple[list[str], list[str]]:
-    """Return the classes with a column of their own, those of most hosts first, and the heading of
-    the column for all other classes, if there are any.
+    """Return the classes with a column of their own, and the heading of the column for all others.
+
+    The second list is empty if no class is left.
     """
-    by_trees = sorted(class_fills, key=lambda fill: (-fill.trees, fill.line.resource_class))
+    by_trees = sorted(class_fills, key=lambda fill: (-fill.tree_count, fill.line.resource_class))
     classes = [fill.line.resource_class for fill in by_trees]
     return classes[:COLUMNS], ['Other classes'] if len(classes) > COLUMNS else []
 
@@ -218,7 +219,7 @@ def _make_records(
 
 
 def choose_fill_level(amount: Fill | TotalsLine) -> str:
-    """Return the word of the style sheet for a usage."""
+    """Return the word that the style sheet has for a usage: ``full``, ``high`` or ``usual``."""
     return _LEVELS[style.choose_colour(amount.used, amount.capacity)]
 
 
@@ -229,14 +230,12 @@ def _mark_literals(text: str) -> Markup:
     return Markup(re.sub('``(.+?)``', r'<code>\1</code>', str(escape(text))))  # noqa: S704
 
 
-def _read_part(name: str) -> str:
-    """Return the text of a file that belongs to the page."""
+def _read_page_file(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding='utf-8')
 
 
 def _read_script() -> str:
-    """Return the script of the page."""
-    statements = _read_part('elements.js') + _read_part('page.js')
+    statements = _read_page_file('elements.js') + _read_page_file('page.js')
     return f"'use strict';\n(() => {{\n{statements}}})();\n"
 
 

@@ -18,7 +18,7 @@ from placementclient.model.plans import Change, PlannedRow, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.render.evidence import describe_evidence
 from placementclient.render.findings import sort_findings
-from placementclient.render.repairs import choose_next_step
+from placementclient.render.repairs import choose_command_or_reason
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fills, Report
 
@@ -34,9 +34,10 @@ T = TypeVar('T')
 
 
 class _Numbering(dict[T, int]):
-    """The places of values in the list that the page gets of them.
+    """Values with their positions in a list.
 
-    A value that is looked up for the first time gets the next place; so the keys in their order are
+    A value that is looked up for the first time gets the next position; so the keys in their order
+    are
     the list.
     """
 
@@ -84,13 +85,13 @@ class Records:
             'plan': [self._record_plan(change) for change in plan.changes] if plan else [],
             'consumers': [self._record_consumer(uuid) for uuid in self._consumers],
             'inventories': list(self._inventories),
-            'sets': [self._number_names(names) for names in self._sets],
+            'sets': [self._add_names(names) for names in self._sets],
         }
         # Last: all others have added to them.
         return {**records, 'texts': list(self._texts)}
 
-    def _number_text(self, text: str | None) -> int:
-        """Return the place of a text (``page.js``: ``text``)."""
+    def _add_text(self, text: str | None) -> int:
+        """Return the position of a text in the list of texts; a new one gets the next."""
         return self._texts[escape_text(text)] if text else NOWHERE
 
     def _record_tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[object]:
@@ -123,14 +124,14 @@ class Records:
     def _record_inventories(self, state: ProviderState) -> list[int]:
         """Return for each class: its place, the place of its inventory, usage (``inventories``)."""
         return _flatten(
-            (self._number_text(name), self._inventories[_FIELDS(inventory)], state.used(name))
+            (self._add_text(name), self._inventories[_FIELDS(inventory)], state.used(name))
             for name, inventory in sorted(state.inventories.items())
         )
 
     def _record_amounts(self, resources: Resources) -> list[int]:
         """Return for each class: its place, amount (``page.js``: ``pairsOf``)."""
         return _flatten(
-            (self._number_text(name), amount) for name, amount in sorted(resources.items())
+            (self._add_text(name), amount) for name, amount in sorted(resources.items())
         )
 
     def _record_consumer(self, uuid: str) -> list[object]:
@@ -143,8 +144,8 @@ class Records:
         server = self._report.cloud.servers.get(uuid)
         return [
             escape_text(uuid),
-            self._number_text(consumer.project_id),
-            self._number_text(consumer.type),
+            self._add_text(consumer.project_id),
+            self._add_text(consumer.type),
             escape_text(server.name or '') if server else '',
         ]
 
@@ -154,11 +155,11 @@ class Records:
         Severity and check by their places (``page.js``: ``listing('findings')``).
         """
         return [
-            self._number_text(finding.severity.value),
-            self._number_text(finding.kind),
+            self._add_text(finding.severity.value),
+            self._add_text(finding.kind),
             escape_text(finding.subject),
             escape_text(describe_evidence(finding.kind, finding.facts)),
-            *map(escape_text, choose_next_step(finding, self._report.invocation)),
+            *map(escape_text, choose_command_or_reason(finding, self._report.invocation)),
         ]
 
     def _record_plan(self, change: Change) -> list[object]:
@@ -166,20 +167,20 @@ class Records:
 
         ``page.js``: ``openPlanned``, ``listing('planned-trees')``.
         """
-        becomes = contents.measure_fills_after(change)
+        fills_after = contents.measure_fills_after(change)
         places = {provider.uuid: place for place, provider in enumerate(change.providers)}
         return [
             escape_text(change.root_provider_name),
             [
-                self._record_change(provider, places, becomes[provider.uuid])
+                self._record_change(provider, places, fills_after[provider.uuid])
                 for provider in change.providers
             ],
             [self._record_row(row) for row in change.reasons],
-            [self._number_text(warning.message) for warning in change.warnings],
+            [self._add_text(warning.message) for warning in change.warnings],
         ]
 
     def _record_change(
-        self, change: ProviderChange, places: Mapping[str, int], becomes: Fills
+        self, change: ProviderChange, places: Mapping[str, int], fills_after: Fills
     ) -> list[object]:
         """Return a provider of a plan with its usages before and after, and its changed traits.
 
@@ -187,29 +188,29 @@ class Records:
         usages after, places of the traits gained, and of those lost (``page.js``: ``side``).
 
         :param places: of the providers of the change, by UUID
-        :param becomes: the usages after the change, by class
+        :param fills_after: the usages after the change, by class
         """
         was, shall = change.content_before, change.content_after
         return [
-            self._number_text(change.name),
+            self._add_text(change.name),
             places.get(change.parent_provider_uuid or '', NOWHERE),
             int(change.is_created),
             self._record_fills(contents.measure_provider(was)),
-            self._record_fills(becomes),
-            self._number_names(shall.traits - was.traits),
-            self._number_names(was.traits - shall.traits),
+            self._record_fills(fills_after),
+            self._add_names(shall.traits - was.traits),
+            self._add_names(was.traits - shall.traits),
         ]
 
     def _record_fills(self, amounts: Fills) -> list[int]:
         """Return for each class: its place, usage, capacity (``page.js``: ``figuresOf``)."""
         return _flatten(
-            (self._number_text(name), amount.used, amount.capacity)
+            (self._add_text(name), amount.used, amount.capacity)
             for name, amount in sorted(amounts.items())
         )
 
-    def _number_names(self, names: Iterable[str]) -> list[int]:
-        """Return the places of names, sorted by name."""
-        return [self._number_text(name) for name in sorted(names)]
+    def _add_names(self, names: Iterable[str]) -> list[int]:
+        """Return the positions of names in the list of texts, sorted by name."""
+        return [self._add_text(name) for name in sorted(names)]
 
     def _record_row(self, row: PlannedRow) -> list[int]:
         """Return the place of the consumer, the amount, then places of texts.
@@ -220,15 +221,14 @@ class Records:
         return [
             self._consumers[row.consumer_uuid],
             row.amount,
-            self._number_text(row.resource_class),
-            self._number_text(row.to_resource_class),
-            self._number_text(row.from_provider),
-            self._number_text(row.to_provider),
-            self._number_text(row.label.value),
-            self._number_text(row.evidence),
+            self._add_text(row.resource_class),
+            self._add_text(row.to_resource_class),
+            self._add_text(row.from_provider),
+            self._add_text(row.to_provider),
+            self._add_text(row.label.value),
+            self._add_text(row.evidence),
         ]
 
 
 def _flatten(rows: Iterable[Iterable[T]]) -> list[T]:
-    """Return the values of all rows in one list."""
     return list(chain.from_iterable(rows))

@@ -23,7 +23,7 @@ _SCARCE = style.LEVELS[1][0]
 
 
 class Mark(enum.StrEnum):
-    """The mark of a statement, as the style sheet names it; the worst is the first."""
+    """The mark of a sentence on the page, as the style sheet names it; the worst comes first."""
 
     BAD = 'bad'
     ATTENTION = 'attention'
@@ -35,7 +35,7 @@ _OF_FINDINGS = {Severity.ERROR: Mark.BAD, Severity.WARNING: Mark.ATTENTION}
 
 
 class Statement(NamedTuple):
-    """A sentence of the result, without its full stop."""
+    """A sentence of the report's result, without its full stop, and its mark."""
 
     mark: Mark
     text: str
@@ -63,7 +63,7 @@ def list_statements(
 
 def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement]:
     """Yield sentences about the amounts and capacities that a plan changes."""
-    renamed = _sum_renamed(plan)
+    renamed = _sum_class_changes(plan)
     differing, moved, capacities = [], [], []
     for name, was, becomes, _ in changes:
         before, after = format_amount(name, was.used), format_amount(name, becomes.used)
@@ -87,10 +87,8 @@ def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement
         yield Statement(Mark.ATTENTION, f'The plan leaves out {names}')
 
 
-def _sum_renamed(plan: Plan) -> Counter[str]:
-    """Return by class how much the moves of a plan add to the usage, by giving amounts another
-    class.
-    """
+def _sum_class_changes(plan: Plan) -> Counter[str]:
+    """Return how much a plan adds to the usage of each class, as amounts get another class."""
     renamed: Counter[str] = Counter()
     for row in (row for change in plan.changes for row in change.reasons):
         renamed[row.resource_class] -= row.amount
@@ -137,7 +135,9 @@ def _judge_cloud(report: Report, class_fills: Sequence[ClassFill]) -> Iterator[S
     if class_fills and all(f.kind != 'over-capacity' for f in report.audit.findings):
         yield Statement(Mark.GOOD, 'No host is over its capacity')
     lines = {fill.line.resource_class: fill.line for fill in class_fills}
-    shares = {name: style.compute_share(line.used, line.capacity) for name, line in lines.items()}
+    shares = {
+        name: style.compute_used_share(line.used, line.capacity) for name, line in lines.items()
+    }
     fullest = sorted(shares, key=lambda name: (-shares[name], name))
     texts = {name: f'{name} {contents.format_percent(lines[name])}' for name in fullest}
     if scarce := [texts[name] for name in fullest if shares[name] >= _SCARCE]:

@@ -23,14 +23,14 @@ ITEM = SimpleNamespace(a=1, b=2)
 )
 def test_a_table_has_the_columns_of_its_version(version, names, values):
     at = Microversion.parse(version)
-    assert TWO.fields(ITEM, at) == (names, values)
-    assert TWO.rows([ITEM, ITEM], at) == (names, [values, values])
-    assert TWO.rows(iter([]), at) == (names, [])
+    assert TWO.make_row(ITEM, at) == (names, values)
+    assert TWO.make_table([ITEM, ITEM], at) == (names, [values, values])
+    assert TWO.make_table(iter([]), at) == (names, [])
 
 
 def test_columns_are_added_in_order():
     both = Columns(Column('b')) + Columns(Column('a'))
-    assert both.fields(ITEM) == (('b', 'a'), (2, 1))
+    assert both.make_row(ITEM) == (('b', 'a'), (2, 1))
 
 
 INVENTORY = ('allocation_ratio', 'min_unit', 'max_unit', 'reserved', 'step_size', 'total')
@@ -60,7 +60,7 @@ NAMES = {
 
 @pytest.mark.parametrize(('table', 'names'), NAMES.items())
 def test_the_names_of_columns_are_a_contract(table, names):
-    assert getattr(columns, table).rows([], HIGHEST)[0] == names
+    assert getattr(columns, table).make_table([], HIGHEST)[0] == names
 
 
 def test_every_table_is_in_the_contract():
@@ -71,12 +71,12 @@ def test_every_table_is_in_the_contract():
 
 def test_a_provider_is_shown_root_first():
     child = Provider(RP, 'numa0', 7, 'parent', ROOT)
-    assert columns.PROVIDER.fields(child, HIGHEST)[1] == (RP, 'numa0', 7, ROOT, 'parent')
-    assert columns.PROVIDER.fields(child, LOWEST)[1] == (RP, 'numa0', 7)
+    assert columns.PROVIDER.make_row(child, HIGHEST)[1] == (RP, 'numa0', 7, ROOT, 'parent')
+    assert columns.PROVIDER.make_row(child, LOWEST)[1] == (RP, 'numa0', 7)
 
 
 def test_fields_that_were_not_given_are_empty():
-    assert columns.INVENTORY.fields({'total': 4, 'reserved': 0})[1] == ('', '', '', 0, '', 4)
+    assert columns.INVENTORY.make_row({'total': 4, 'reserved': 0})[1] == ('', '', '', 0, '', 4)
 
 
 def test_an_allocation_has_the_generation_of_its_provider():
@@ -122,7 +122,7 @@ def test_a_long_candidate_shows_groups_parent_and_root():
 
 def test_usage_by_type_has_a_row_for_each_class():
     usages = [Usage({'VCPU': 3, 'DISK_GB': 10}, 'INSTANCE', 2), Usage({}, 'unknown', 0)]
-    assert columns.list_usage_by_type(usages) == (
+    assert columns.list_project_usage(usages) == (
         ('consumer_type', 'consumer_count', 'resource_class', 'usage'),
         [('INSTANCE', 2, 'VCPU', 3), ('INSTANCE', 2, 'DISK_GB', 10)],
     )

@@ -27,7 +27,7 @@ AGAIN = "audit --snapshot 'my cloud.json' --servers s.json --id over-capacity --
 
 def next_step(remedy, reason='', invocation=None):
     finding = Finding(CHECKS[0].id, 'a b', {}, remedy=remedy, reason=reason)
-    return repairs.choose_next_step(finding, invocation or Invocation('openstack'))
+    return repairs.choose_command_or_reason(finding, invocation or Invocation('openstack'))
 
 
 @pytest.mark.parametrize('program', ['openstack', 'placement'])

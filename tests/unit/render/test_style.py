@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.render.style import PLAIN, Style, choose_colour, compute_share
+from placementclient.render.style import PLAIN, Style, choose_colour, compute_used_share
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from placementclient.render.style import PLAIN, Style, choose_colour, compute_sh
     ],
 )
 def test_a_bar_shows_how_full_an_inventory_is(used, capacity, share, colour):
-    assert (compute_share(used, capacity), choose_colour(used, capacity)) == (share, colour)
+    assert (compute_used_share(used, capacity), choose_colour(used, capacity)) == (share, colour)
 
 
 @pytest.mark.parametrize(('used', 'drawn'), [(0, ''), (1, '▏'), (500, '██████'), (1000, '█' * 12)])

@@ -35,13 +35,13 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     }
     trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
     plan = Plan((), recipe=RECIPE)
-    assert list(runs.advise_planning(plan, 'plan.json', trees, 'plan-2.json')) == [
+    assert list(runs.advise_planning_again(plan, 'plan.json', trees, 'plan-2.json')) == [
         'gpu1: no room. Change that in the cloud, or correct a copy of the specification',
         'Plan again for the trees that were left alone: placement resource provider reshape plan '
         '--spec plan.json --skip-infeasible --tree gpu0 --tree gpu1 -o plan-2.json',
     ]
     # Where every tree is in the way of the new plan, the command fails until that has changed.
-    first, again = runs.advise_planning(plan, 'plan.json', trees[1:], 'plan-2.json')
+    first, again = runs.advise_planning_again(plan, 'plan.json', trees[1:], 'plan-2.json')
     assert first.startswith('gpu1: no room. Change that')
     assert again.startswith('Only then plan again, with a corrected specification as --spec: ')
 
@@ -83,6 +83,6 @@ def test_status_counts_the_trees_in_each_state(states, sentence):
 )
 def test_a_run_ends_with_the_command_that_comes_next(states, backward, steps):
     outcome = Outcome([TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)])
-    listed = runs.list_steps_after(outcome, 'a plan.json', backward=backward)
+    listed = runs.advise_after_run(outcome, 'a plan.json', backward=backward)
     short = [step.replace('placement resource provider reshape ', '') for step in listed]
     assert short == [f"{step} 'a plan.json'" for step in steps]

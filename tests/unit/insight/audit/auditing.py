@@ -43,12 +43,12 @@ def only(*args, **answers):
 
 def typed(finding):
     """The command against a finding."""
-    return repairs.choose_next_step(finding, Invocation('openstack'))[0]
+    return repairs.choose_command_or_reason(finding, Invocation('openstack'))[0]
 
 
 def reason(finding):
     """The reason why there is no such command."""
-    return repairs.choose_next_step(finding, Invocation('openstack'))[1]
+    return repairs.choose_command_or_reason(finding, Invocation('openstack'))[1]
 
 
 def listed(uuid, host):

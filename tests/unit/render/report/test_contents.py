@@ -19,7 +19,7 @@ def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
         'VCPU': [0, 0, 1, 0, 0, 0, 0, 0, 0, 1],
         'VGPU': [0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
     }
-    assert [room.trees for room in result] == [2, 2, 1]
+    assert [room.tree_count for room in result] == [2, 2, 1]
 
 
 def test_a_tree_counts_once_with_all_its_providers_and_is_full_when_it_has_too_little():
