@@ -2,7 +2,7 @@
 """The size of a snapshot in numbers. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypedDict
 
 from placementclient.insight.capacity import totals
@@ -59,6 +59,18 @@ class Presence(NamedTuple):
     providers: int
     hosts: int
     only_on: str
+
+
+#: Of a trait or class that nothing has.
+NOWHERE = Presence(0, 0, '')
+
+
+def order_by_presence(
+    names: Iterable[str], presences: Mapping[str, Presence]
+) -> list[tuple[str, Presence]]:
+    """Return names with their presences: first those on the most hosts, then by name."""
+    pairs = [(name, presences.get(name, NOWHERE)) for name in names]
+    return sorted(pairs, key=lambda pair: (-pair[1].hosts, -pair[1].providers, pair[0]))
 
 
 def count_burned(snapshot: Snapshot) -> Counter[str]:

@@ -87,6 +87,9 @@ class Lister(PlacementCommand, command.Lister):
     #: The sentence on stderr for people if there is no row; empty: print nothing. Commands of one
     #: endpoint print an empty line instead, as those of osc-placement do.
     empty_message: str = 'Nothing found'
+    #: The columns that are hidden first, and those that are never hidden, on a narrow terminal.
+    spare_columns: Sequence[str] = ()
+    needed_columns: Sequence[str] = ()
 
     @property
     def formatter_default(self) -> str:
@@ -233,7 +236,14 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
             from placementclient.commands.framework.table_width import FittedFormatter
 
             width = shutil.get_terminal_size().columns
-            formatter = FittedFormatter(formatter, width, command.log.warning, hides=can_hide)
+            formatter = FittedFormatter(
+                formatter,
+                width,
+                command.log.warning,
+                hides=can_hide,
+                spare=getattr(command, 'spare_columns', ()),
+                needed=getattr(command, 'needed_columns', ()),
+            )
     cell = _format_bare_number if name == 'value' and is_seen else _CELL_CONVERTERS.get(name)
     # Texts have colours; the cells of tables and of values are printable already.
     on_screen = is_seen and name not in ('table', 'text', 'value')

@@ -43,7 +43,6 @@ _NEEDED = (
     'consumer',
     'state',
     'free',
-    'difference',
 )
 #: The column whose texts are never cut, as they are typed.
 _COMMAND = 'command'
@@ -65,6 +64,7 @@ class _Column:
     """A column of a table, with its cells.
 
     :ivar longest: the width of its longest cell
+    :ivar whole: the width of its longest word, if people act on the column; else as ``least``
     :ivar least: the width that its longest word needs, as far as words are not cut
     """
 
@@ -75,6 +75,7 @@ class _Column:
         # A word of a table is often in many rows.
         parts = {part for text in texts for part in _PART.findall(text)}
         self.least = max((len(name), *map(self._find_least_width, parts)))
+        self.whole = max((self.least, *map(len, parts))) if name in _NEEDED else self.least
 
     def _find_least_width(self, part: str) -> int:
         """Return the width that a word needs at least: commands and UUIDs are never cut."""
@@ -102,6 +103,8 @@ class FittedFormatter:
     :param width: the width of the terminal, in characters
     :param warn: logs a sentence about hidden columns and cut texts
     :param hides: whether columns may be hidden: not those that the user has chosen
+    :param spare: the names of the columns that are hidden first
+    :param needed: the names of the columns that are never hidden unless they are empty
     """
 
     def __init__(
@@ -111,8 +114,11 @@ class FittedFormatter:
         warn: Callable[[str], None],
         *,
         hides: bool = True,
+        spare: Sequence[str] = (),
+        needed: Sequence[str] = (),
     ) -> None:
         self._formatter, self._width, self._warn, self._hides = formatter, width, warn, hides
+        self._spare, self._needed = spare, needed
         self._is_cut = False
 
     def emit_list(
@@ -127,9 +133,9 @@ class FittedFormatter:
         cells = zip(*listed, strict=True) if listed else ((),) * len(names)
         columns = [_Column(*column) for column in zip(names, cells, strict=True)]
         shown = self._choose_columns(columns) if self._hides and listed else columns
-        widths = self._compute_widths(
-            [column.longest for column in shown], [c.least for c in shown]
-        )
+        widths = [column.longest for column in shown]
+        for least in ([column.whole for column in shown], [column.least for column in shown]):
+            widths = self._compute_widths(widths, least)
         wrapped = [
             [self._wrap_cell(column, cell, width) for cell in column.cells]
             for column, width in zip(shown, widths, strict=True)
@@ -160,8 +166,8 @@ class FittedFormatter:
     def _choose_columns(self, columns: Sequence[_Column]) -> list[_Column]:
         """Return the columns that have room on the terminal, in their order."""
         shown = [column for column in columns if column.name not in _FOR_PROGRAMS]
-        for column in _order_hideable_columns(shown):
-            if _sum_widths([other.least for other in shown]) <= self._width:
+        for column in _order_hideable_columns(shown, self._spare, self._needed):
+            if _sum_widths([other.whole for other in shown]) <= self._width:
                 break
             shown.remove(column)
         return shown
@@ -205,17 +211,20 @@ class FittedFormatter:
             self._warn(f'{"; ".join(filter(None, (names, cut)))} (--wide shows {them})')
 
 
-def _order_hideable_columns(columns: Sequence[_Column]) -> Iterator[_Column]:
+def _order_hideable_columns(
+    columns: Sequence[_Column], spare: Iterable[str], needed: Sequence[str]
+) -> Iterator[_Column]:
     """Yield the columns that may be hidden, the least needed first."""
     by_name = {column.name: column for column in columns}
+    order = [*spare, *(name for name in _HIDDEN_FIRST if name not in needed)]
     # A person knows a subject by its name.
     has_names = 'name' in by_name and all(map(str, by_name['name'].cells))
     turn = [
         *(column for column in columns if column.is_empty),
         *(column for column in columns if column.name == 'subject' and has_names),
-        *(by_name[name] for name in _HIDDEN_FIRST if name in by_name),
+        *(by_name[name] for name in order if name in by_name),
         *_list_repeated_uuids(columns, by_name.get(_COMMAND)),
-        *(column for column in reversed(columns[1:]) if column.name not in _NEEDED),
+        *(column for column in reversed(columns[1:]) if column.name not in (*_NEEDED, *needed)),
     ]
     yield from dict.fromkeys(turn)
 

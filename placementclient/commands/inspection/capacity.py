@@ -94,7 +94,7 @@ class ShowCapacity(base.Lister):
         Flag(
             '--diff',
             help='With --assume: print only the rows that change, with the columns before, after '
-            'and difference',
+            'and difference; --by class prints the sums alone',
         ),
         Option(
             '--fail-above <percent>',
@@ -133,6 +133,8 @@ class ShowCapacity(base.Lister):
                 self.exit_status = errors.ExitStatus.DIFFERS
         if self.args.diff:
             self.empty_message = 'No amount changes'
+            self.spare_columns = ('shared_by', 'difference')
+            self.needed_columns = ('amount', 'before', 'after')
             return tables.compare_totals(totals.GROUPED[by](before), lines, by)
         return tables.list_totals(lines, by)
 

@@ -28,6 +28,7 @@ class ListUsage(base.Lister):
     )
     auth_required = False
     empty_message = 'No consumer has allocations'
+    needed_columns = ('host',)
     options = (
         Option(
             '--by',
@@ -86,6 +87,10 @@ class ListUsage(base.Lister):
                 'used, and no consumer has it'
             )
         self._log_name_option(by)
+        self.spare_columns = (
+            *(('resource_class',) if len(classes) == 1 else ()),
+            *(('percent', 'project') if by == 'consumer' else ()),
+        )
         return tables.list_usage(lines, snapshot, names, projects, of_consumers=by == 'consumer')
 
     def _refuse_unused_name_lists(self) -> None:

@@ -18,12 +18,15 @@ _CREATE_OR_VALIDATE = Microversion(1, 7)
 class ListClass(base.Lister):
     """List all resource classes.
 
-    With --long, also print how many providers and hosts have inventory of each class, the amount,
-    and the usage. The units are those of Placement: MEMORY_MB in MiB, DISK_GB in GiB. The column
-    burned counts the devices for one-time use that were used and wait to be cleaned.
+    With --long, also print how many providers and hosts have inventory of each class, the most used
+    first, the amount, and the usage. The units are those of Placement: MEMORY_MB in MiB, DISK_GB in
+    GiB. The column burned counts the devices for one-time use that were used and wait to be
+    cleaned.
     """
 
     examples = ('', '--long --snapshot cloud.json')
+    spare_columns = ('burned',)
+    needed_columns = ('only_on',)
     endpoint = endpoints.LIST_CLASSES
     auth_required = False
     options = option.PRESENCE
@@ -41,10 +44,10 @@ class ListClass(base.Lister):
         present, burned = summary.find_class_presences(snapshot), summary.count_burned(snapshot)
         amounts = {line.resource_class: line for line in totals.sum_by_class(snapshot)}
         rows = [
-            (name, *present[name], amounts[name].capacity, amounts[name].used, burned[name])
+            (name, *where, amounts[name].capacity, amounts[name].used, burned[name])
             if name in present
-            else (name, 0, 0, '', 0, 0, 0)
-            for name in dict.fromkeys([*names, *present])
+            else (name, *where, 0, 0, 0)
+            for name, where in summary.order_by_presence({*names, *present}, present)
         ]
         return ('name', *summary.Presence._fields, 'capacity', 'used', 'burned'), rows
 

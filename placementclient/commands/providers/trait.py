@@ -30,11 +30,12 @@ _TRAITS = provider_edits.TraitsOrAggregates(
 class ListTrait(base.Lister):
     """List the traits that exist.
 
-    With --long, also print how many providers and hosts have each trait. If only one host has a
-    trait, servers that require it cannot leave that host.
+    With --long, also print how many providers and hosts have each trait, the most used first. If
+    only one host has a trait, servers that require it cannot leave that host.
     """
 
-    examples = ('--name startswith:CUSTOM --associated', '--long --associated --sort-column hosts')
+    examples = ('--name startswith:CUSTOM --associated', '--long --associated')
+    needed_columns = ('only_on',)
     endpoint = endpoints.LIST_TRAITS
     auth_required = False
     options = (
@@ -63,10 +64,8 @@ class ListTrait(base.Lister):
         present = summary.find_trait_presences(
             cloud_options.read_snapshot(self, self.args.snapshot)
         )
-        nowhere = summary.Presence(0, 0, '')
-        names = present if traits is None else traits
-        rows = [(name, *present.get(name, nowhere)) for name in names]
-        return ('name', *summary.Presence._fields), rows
+        ordered = summary.order_by_presence(present if traits is None else traits, present)
+        return ('name', *summary.Presence._fields), [(name, *where) for name, where in ordered]
 
 
 class ShowTrait(base.ShowOne):

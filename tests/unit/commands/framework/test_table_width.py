@@ -96,10 +96,10 @@ def test_amounts_stay_with_their_units():
     assert re.search(r'95\.1 GiB +\| 1,024 MiB, +\|', printed.getvalue())
 
 
-def fitted(width, names, *rows, hides=True):
+def fitted(width, names, *rows, **options):
     """Return the lines of a table on a terminal of this width, and the sentence about them."""
     printed, warnings = io.StringIO(), list[str]()
-    formatter = FittedFormatter(TableFormatter(), width, warnings.append, hides=hides)
+    formatter = FittedFormatter(TableFormatter(), width, warnings.append, **options)
     formatter.emit_list(names, rows, printed, OPTIONS)
     return printed.getvalue().splitlines(), ''.join(warnings)
 
@@ -154,6 +154,27 @@ def test_a_subject_with_a_name_is_hidden_before_its_percentage(name, columns):
     names = ('subject', 'name', 'resource_class', 'used', 'percent', 'consumers')
     lines, _ = fitted(80, names, (UUID, name, 'MEMORY_MB', '560 GiB', 20.0, 8))
     assert lines[1].replace('|', ' ').split() == columns.split()
+
+
+@pytest.mark.parametrize(
+    ('name', 'columns'),
+    [('web1', 'name used host project'), ('', 'subject used host')],
+)
+def test_a_command_says_which_columns_of_its_table_go_first_and_which_stay(name, columns):
+    names = ('subject', 'name', 'resource_class', 'used', 'percent', 'host', 'project')
+    row = (UUID, name, 'VCPU', 560, 20.0, 'compute01.region1.example', UUID.replace('-', ''))
+    spare = ('resource_class', 'percent', 'project')
+    lines, _ = fitted(80, names, row, spare=spare, needed=('host',))
+    assert lines[1].replace('|', ' ').split() == columns.split()
+
+
+def test_columns_are_hidden_before_a_name_is_cut():
+    trait = 'CUSTOM_NVIDIA_A40_WITH_A_NAME_OF_46_CHARACTERS'
+    lines, sentence = fitted(
+        80, ('name', 'providers', 'hosts', 'only_on'), (trait, 8, 1, 'compute1.example')
+    )
+    assert trait in lines[3]
+    assert sentence == 'Hidden columns: providers (--wide shows it)'
 
 
 def test_chosen_columns_are_wrapped_and_not_hidden():
