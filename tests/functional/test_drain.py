@@ -15,7 +15,7 @@ from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Pace, ServerMove
 from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.insight.drain.problem import build_problem
-from placementclient.insight.drain.proof import pack
+from placementclient.insight.drain.proof import pack_servers
 from placementclient.insight.drain.rolling import plan_rolling, split_into_batches
 from placementclient.insight.drain.room_plan import NewServers, decide_room
 from placementclient.model.consumers import Consumer
@@ -139,7 +139,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
         cloud = DrainCloud(clouds.captured(client).select_trees([names]))
         kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
         servers = [ServerMove(str(uuid.uuid4()), '', {}, {}) for _ in range(new.server_count)]
-        packing = pack(build_problem(cloud, {kind: servers}, others))
+        packing = pack_servers(build_problem(cloud, {kind: servers}, others))
         assert packing.is_complete
         for move in packing.list_moves():
             server = Consumer(move.server, move.after, 'project', 'user', None, 'INSTANCE')

@@ -22,7 +22,7 @@ from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import build_problem
-from placementclient.insight.drain.proof import pack
+from placementclient.insight.drain.proof import pack_servers
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
@@ -285,14 +285,14 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
             kind = cloud.number_request(parse_request(request))
             problem = build_problem(cloud, {kind: ()}, ())
             servers = [ServerMove('', '', {}, {})] * (counts[ALL] + 1)
-            packing = pack(build_problem(cloud, {kind: servers}, ()))
+            packing = pack_servers(build_problem(cloud, {kind: servers}, ()))
             assert packing.placed_count <= counts[ALL] <= packing.bound, (seed, request)
             for host in problem.hosts:
                 most = most_servers(problem, kind, host)
                 assert counts.get(snapshot.providers[host.uuid].name, 0) == most, (seed, request)
                 others = [uuid for uuid in cloud.hosts if uuid != host.uuid]
                 servers = [ServerMove('', '', {}, {})] * (most + 1)
-                packing = pack(build_problem(cloud, {kind: servers}, others))
+                packing = pack_servers(build_problem(cloud, {kind: servers}, others))
                 assert packing.placed_count <= most <= packing.bound, (seed, request)
                 compared += most > 0
     assert compared >= len(FEW)

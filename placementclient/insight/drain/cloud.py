@@ -78,7 +78,7 @@ class DrainCloud:
         return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
     def with_snapshot(self, snapshot: Snapshot) -> DrainCloud:
-        """Return a drain of another snapshot, with the same numbers of kinds."""
+        """Return the cloud of another snapshot, with the same numbers of kinds."""
         cloud = DrainCloud(snapshot, self.knowledge, self._keep_free, self._audit)
         cloud.requests, cloud._numbers = self.requests, self._numbers
         return cloud
@@ -147,19 +147,19 @@ class DrainCloud:
                     reason = f'{amounts} of it is used by consumers without a record'
                     command = f'{self._audit} --subject {state.reference}'
                     unmovable = Unmovable(state.name, reason, command)
-                    occupants.unsettled.append(self._make_unsettled(unmovable, uuid))
+                    occupants.unsettled.append(self._make_unsettled_finding(unmovable, uuid))
         return occupants
 
     def _add_consumer(self, occupants: Occupants, consumer: Consumer, root_uuid: str) -> None:
         """Add a consumer on a host to the lists to which it belongs."""
         if unmovable := self._find_unmovable(consumer, root_uuid):
-            occupants.unsettled.append(self._make_unsettled(unmovable, root_uuid))
+            occupants.unsettled.append(self._make_unsettled_finding(unmovable, root_uuid))
             return
         leaving = self.find_departure(consumer.uuid)
         if leaving.state is MoveState.CANNOT_MOVE:
             command = leaving.command.format(server=consumer.uuid)
             unmovable = Unmovable(consumer.uuid, leaving.reason, command)
-            occupants.unsettled.append(self._make_unsettled(unmovable, root_uuid))
+            occupants.unsettled.append(self._make_unsettled_finding(unmovable, root_uuid))
         move = ServerMove(consumer.uuid, root_uuid, consumer.allocations, {})
         if leaving.needs_place:
             occupants.servers.append(move)
@@ -186,8 +186,7 @@ class DrainCloud:
             self._departures[server_uuid] = departures.choose_departure(state, restricted)
         return self._departures[server_uuid]
 
-    def _make_unsettled(self, unmovable: Unmovable, root_uuid: str) -> Finding:
-        """Return the finding about a consumer or a provider that no plan can move."""
+    def _make_unsettled_finding(self, unmovable: Unmovable, root_uuid: str) -> Finding:
         host = self.snapshot.providers[root_uuid].name
         facts = {'host': host, 'reason': unmovable.reason, 'command': unmovable.command}
         return Finding(
@@ -214,7 +213,10 @@ class DrainCloud:
         return None
 
     def _explain_leftover(self, consumer: Consumer, roots: Collection[str]) -> str:
-        """Return the reason why a consumer may be a migration or leaked; empty for a server."""
+        """Return the reason why a consumer may be a migration or leaked; empty for a server.
+
+        :param roots: the UUIDs of the roots of its hosts
+        """
         knowledge = self.knowledge
         if consumer.type == MIGRATION:
             return 'is a migration'
@@ -227,7 +229,7 @@ class DrainCloud:
         return 'is on no host: a leaked allocation' if is_gone else ''
 
     def number_strict_request(self, server: ServerMove) -> KindNumber:
-        """Return the kind of a server by a request that certainly is enough for it."""
+        """Return the number of the kind of a server by its strict request."""
         if (requested := self.knowledge.requests.get(server.server)) is not None:
             return self.number_request(requested, server.source)
         allocations = dict(sorted(server.before.items()))
@@ -239,7 +241,7 @@ class DrainCloud:
         return self._strict[key]
 
     def number_lax_request(self, server: ServerMove) -> KindNumber:
-        """Return the kind of a server by a request that it certainly needs."""
+        """Return the number of the kind of a server by its lax request."""
         knowledge = self.knowledge
         request = knowledge.least.get(server.server) or knowledge.requests.get(server.server)
         return self.number_request(
@@ -261,7 +263,10 @@ class DrainCloud:
         return self._numbers[request]
 
     def list_free_amounts(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
-        """Return the free amounts of a provider that a drain may use, in the order of classes."""
+        """Return the free amounts of a provider that a drain may use, in the order of classes.
+
+        :param is_new: whether to count the provider of a new host, without usage
+        """
         return [
             inventory.capacity
             - (0 if is_new else state.used(name))

@@ -46,7 +46,7 @@ class Departure(NamedTuple):
 
 
 def _make_blocked(reason: str, command: str) -> Departure:
-    """Return the departure of a server that cannot move, for a reason, before a command."""
+    """Return the departure of a server that cannot move for a reason; the command ends that."""
     return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
 
 
@@ -196,17 +196,17 @@ def find_restriction(
     return next((kind for kind in RESTRICTIONS if kind.applies(server)), None)
 
 
-def choose_departure(state: str, restricted: Restriction | None) -> Departure:
-    """Return the command that moves a server off its host; without a state, of an active one."""
+def choose_departure(state: str, restriction: Restriction | None) -> Departure:
+    """Return the command that moves a server off its host; an empty state counts as active."""
     known = (way for states, way in _DEPARTURES.items() if state in states)
     of_state = next(known, _make_blocked(f'is {state}', 'show'))
-    if restricted is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:
+    if restriction is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:
         return of_state
-    if not restricted.is_cold:
-        return Departure(MoveState.CANNOT_MOVE, '', restricted.reason, needs_place=False)
+    if not restriction.is_cold:
+        return Departure(MoveState.CANNOT_MOVE, '', restriction.reason, needs_place=False)
     if state == 'paused':
-        return _make_blocked(f'is paused and {restricted.reason}', 'unpause')
-    return Departure(MoveState.COLD, _COLD, restricted.reason)
+        return _make_blocked(f'is paused and {restriction.reason}', 'unpause')
+    return Departure(MoveState.COLD, _COLD, restriction.reason)
 
 
 class Unmovable(NamedTuple):

@@ -14,7 +14,7 @@ from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import ServersByKind, build_problem, group_by_kind
-from placementclient.insight.drain.proof import fill_by_best_fit, pack
+from placementclient.insight.drain.proof import fill_by_best_fit, pack_servers
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -76,8 +76,8 @@ class _RemedySearch:
     def _is_enough_with_hosts(
         self, kinds: ServersByKind, emptied: set[str], root: str, number: int
     ) -> bool:
-        """Return True if servers have places with so many new hosts like one."""
-        return _can_place(self._cloud, kinds, emptied, [root] * number)
+        """Return True if servers have places with a number of new hosts like a root."""
+        return _can_place_all(self._cloud, kinds, emptied, [root] * number)
 
     def find_enabled_host(self) -> Iterator[str]:
         """Yield a disabled host that would be enough if it were enabled."""
@@ -114,14 +114,14 @@ class _RemedySearch:
         return bool(states) and self._is_enough(states)
 
     def find_host_to_leave(self) -> Iterator[str]:
-        """Yield a host without which the others can be emptied."""
+        """Yield a host to leave in use, so that the others can be emptied."""
         hosts = Counter(server.source for server in self._left)
         for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
             kinds = {
                 kind: [server for server in servers if server.source != root]
                 for kind, servers in self._kinds.items()
             }
-            if _can_place(self._cloud, kinds, self._emptied - {root}):
+            if _can_place_all(self._cloud, kinds, self._emptied - {root}):
                 yield f'leave {self._name_host(root)} out'
                 return
 
@@ -129,20 +129,19 @@ class _RemedySearch:
         """Return True if every server has a place once some providers are changed."""
         providers = self._cloud.snapshot.providers | {state.uuid: state for state in changed}
         snapshot = Snapshot(providers.values(), self._cloud.snapshot.consumers.values())
-        return _can_place(self._cloud.with_snapshot(snapshot), self._kinds, self._emptied)
+        return _can_place_all(self._cloud.with_snapshot(snapshot), self._kinds, self._emptied)
 
     def _name_host(self, root: str) -> str:
-        """Return the name of a host."""
         return self._cloud.snapshot.providers[root].name
 
 
-def _can_place(
+def _can_place_all(
     cloud: DrainCloud, kinds: ServersByKind, emptied: Collection[str], spare: Sequence[str] = ()
 ) -> bool:
     """Return True if every server has a place; False if that takes too long to find out."""
     problem = build_problem(cloud, kinds, emptied, spare)
     is_searched = len(problem.hosts) <= MOST_SEARCHED
-    return (pack(problem, EFFORT) if is_searched else fill_by_best_fit(problem)).is_complete
+    return (pack_servers(problem, EFFORT) if is_searched else fill_by_best_fit(problem)).is_complete
 
 
 def _find_least_number(suffices: Callable[[int], bool], numbers: range) -> int | None:

@@ -58,7 +58,6 @@ def group_alike_hosts(problem: Problem) -> list[AlikeHosts]:
 
     @cache
     def trim_room(shape: ShapeNumber, room: Amounts) -> Amounts:
-        """Return the amounts of a host that some server can use, once for equal hosts."""
         return _find_usable_room(problem, kinds[shape], shape, room)
 
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
@@ -99,7 +98,10 @@ def find_patterns(problem: Problem, group: AlikeHosts) -> list[Pattern] | None:
 def _list_patterns(
     amounts: Sequence[Sequence[tuple[int, int]]], room: Amounts
 ) -> Iterator[Sequence[int] | None]:
-    """Yield each pattern that fills a host, as numbers of pieces; ``None`` for other steps."""
+    """Yield each pattern that fills a host, as indexes of pieces; ``None`` at each other step.
+
+    :param amounts: of each piece, the amounts that it takes by index into the room
+    """
     pending: list[tuple[Amounts, Amounts]] = [((), room)]
     while pending:
         chosen, room = pending.pop()
@@ -114,13 +116,17 @@ def _list_patterns(
 
 
 def add_options(
-    problem: Problem, group: AlikeHosts, kind: KindNumber, fit: ShapeFit, places: Mapping[str, int]
+    problem: Problem,
+    group: AlikeHosts,
+    kind: KindNumber,
+    fit: ShapeFit,
+    limit_indexes: Mapping[str, int],
 ) -> None:
     """Add to a group of hosts each way to serve a kind of request there.
 
-    :param places: by server group the index of its limit in the room of a host
+    :param limit_indexes: by server group the index of its limit in the room of a host
     """
-    limits = tuple((places[name], 1) for name in problem.requests[kind].limits)
+    limits = tuple((limit_indexes[name], 1) for name in problem.requests[kind].limits)
     if any(group.room[at] < 1 for at, _ in limits):
         return
     search = problem.search_options(kind, group.shape, group.room)
@@ -141,11 +147,11 @@ def add_options(
 def _find_usable_room(
     problem: Problem, kinds: Mapping[KindNumber, ShapeFit], shape: ShapeNumber, room: Amounts
 ) -> Amounts:
-    """Return the free amounts of a host without what its servers can never use.
+    """Return the free amounts of a host, lowered to the most that servers can use of them.
 
     :param kinds: those that hosts of the shape can serve
     """
-    fits = [fit for kind, fit in kinds.items() if _has_room(problem, kind, fit, shape, room)]
+    fits = [fit for kind, fit in kinds.items() if _may_have_room(problem, kind, fit, shape, room)]
     if not fits:
         return (0,) * len(room)
     if problem.shapes[shape].pooled_sums or not all(fit.is_fixed for fit in fits):
@@ -159,7 +165,7 @@ def _find_usable_room(
     return tuple(bounded)
 
 
-def _has_room(
+def _may_have_room(
     problem: Problem, kind: KindNumber, fit: ShapeFit, shape: ShapeNumber, room: Amounts
 ) -> bool:
     """Return False if a host with some free amounts certainly has no room for a server."""

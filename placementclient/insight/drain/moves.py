@@ -27,7 +27,8 @@ class ServerMove(NamedTuple):
     """A server that moves off its host.
 
     :param source: the UUID of the root of the old host
-    :param target: that of the new host; ``None`` if there is none (yet), and nothing ``after``
+    :param target: the UUID of the root of the new host; ``None`` if there is none (yet)
+    :param after: the allocations on the new host; empty without one
     :param wave: from 1; the moves of a wave may be under way at the same time
     """
 

@@ -10,17 +10,17 @@ from placementclient.placing.requests import Request
 
 
 def name_zone(name: str) -> str:
-    """Return the name for an availability zone among the aggregates of a host."""
+    """Return the name that stands for an availability zone among the aggregates of a host."""
     return f'zone {name}'
 
 
 def name_cell(name: str) -> str:
-    """Return the name for a cell among the aggregates of a host."""
+    """Return the name that stands for a cell among the aggregates of a host."""
     return f'cell {name}'
 
 
 def name_affinity_group(name: str) -> str:
-    """Return the name for an affinity group, which keeps its servers on their host."""
+    """Return the name that stands for an affinity group among the aggregates of its host."""
     return f'affinity group {name}'
 
 
@@ -56,8 +56,8 @@ class Knowledge:
     cells: Mapping[str, str] | None = None
     aggregates: Mapping[str, str] = field(default_factory=dict)
 
-    def list_places(self, host: str) -> frozenset[str]:
-        """Return the names for the zone and the cell of a host among its aggregates."""
+    def name_zone_and_cell(self, host: str) -> frozenset[str]:
+        """Return the names that stand for the zone and the cell of a host among its aggregates."""
         names = [name_zone(self.zones[host])] if host in self.zones else []
         names += [name_cell(self.cells[host])] if self.cells and host in self.cells else []
         return frozenset(names)

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.numbers import HostNumber, KindNumber, ShapeNumber
-from placementclient.insight.drain.problem import Placed, Problem, ShapeFit
+from placementclient.insight.drain.problem import Problem, ServerPlace, ShapeFit
 from placementclient.model.consumers import Allocations
 from placementclient.placing.shapes import HostOption
 
 #: The room of a class, the room of all classes in average hosts, and the host.
 _Rank = tuple[int, float, HostNumber]
 #: The places of the servers of each kind.
-Places = dict[KindNumber, list[Placed]]
+Places = dict[KindNumber, list[ServerPlace]]
 
 
 class Packing:
@@ -73,18 +73,15 @@ class Packing:
         return [server for kind in servers for server in servers[kind][len(places[kind]) :]]
 
     def rank_hosts(self, hosts: Iterable[HostNumber], kinds: Iterable[KindNumber]) -> None:
-        """Sort by room for some kinds of servers the hosts that :meth:`fill_hosts` uses."""
-        by_shape = defaultdict[ShapeNumber, list[HostNumber]](list)
+        """Set the hosts that :meth:`fill_hosts` uses, sorted by their room for kinds of servers."""
+        problem, by_shape = self.problem, defaultdict[ShapeNumber, list[HostNumber]](list)
         for number in hosts:
-            by_shape[self.problem.hosts[number].shape].append(number)
+            by_shape[problem.hosts[number].shape].append(number)
         self._scale = self._calculate_scale(by_shape, kinds)
         self._ranks, self._weights = {}, {}
         for shape, numbers in by_shape.items():
-            totals, pooled = (
-                self.problem.shapes[shape].totals,
-                self.problem.shapes[shape].pooled_sums,
-            )
-            rooms = self.problem.shapes[shape].rooms.items()
+            totals, pooled = problem.shapes[shape].totals, problem.shapes[shape].pooled_sums
+            rooms = problem.shapes[shape].rooms.items()
             self._weights[shape] = [
                 (at, self._scale[name]) for (_, name), at in rooms if name in self._scale
             ]
@@ -93,7 +90,7 @@ class Packing:
             ]
             self._ranks[shape] = {name: [] for name in names or ['']}
             for number in numbers:
-                for ranks, rank in self._list_entries(number):
+                for ranks, rank in self._list_ranking_entries(number):
                     ranks.append(rank)
             for ranks in self._ranks[shape].values():
                 ranks.sort()
@@ -101,7 +98,7 @@ class Packing:
     def _calculate_scale(
         self, by_shape: Mapping[ShapeNumber, Iterable[HostNumber]], kinds: Iterable[KindNumber]
     ) -> dict[str, float]:
-        """Return the share of an average host's room that one unit of each class is."""
+        """Return by class the share of an average host's free amount that one unit takes."""
         classes = {name for kind in kinds for name in self.problem.requests[kind].totals}
         sums, counts = dict.fromkeys(classes, 0), dict.fromkeys(classes, 0)
         for shape, numbers in by_shape.items():
@@ -117,11 +114,11 @@ class Packing:
         """Take hosts out of the ranking while the block changes their room."""
         numbers = list(hosts)
         for number in numbers:
-            for ranks, rank in self._list_entries(number):
+            for ranks, rank in self._list_ranking_entries(number):
                 del ranks[bisect_left(ranks, rank)]
         yield
         for number in numbers:
-            for ranks, rank in self._list_entries(number):
+            for ranks, rank in self._list_ranking_entries(number):
                 insort(ranks, rank)
 
     def fill_hosts(self, counts: Mapping[KindNumber, int]) -> Places:
@@ -150,17 +147,17 @@ class Packing:
         return places
 
     def _calculate_size(self, kind: KindNumber) -> float:
-        """Return the size of a server as its share of an average host, over all classes."""
+        """Return the size of a server: the sum of its shares of an average host, of all classes."""
         totals = self.problem.requests[kind].totals
         return sum(n * self._scale.get(name, 0) for name, n in totals.items())
 
-    def _place_kind(self, kind: KindNumber, count: int) -> list[Placed]:
+    def _place_kind(self, kind: KindNumber, count: int) -> list[ServerPlace]:
         """Put so many servers of a kind on the ranked hosts, and return their places.
 
         Each host is filled before the next one, which is the fullest with room among all shapes;
         first those of the shapes with the fewest traits and aggregates that others may need.
         """
-        placed: list[Placed] = []
+        placed: list[ServerPlace] = []
         if not count:
             return placed
         fits = self.problem.find_shape_fits(kind, self._ranks)
@@ -174,7 +171,7 @@ class Packing:
             with self.rerank_hosts([at]):
                 while option is not None and len(placed) < count:
                     self.place_servers(kind, at, option)
-                    placed.append(Placed(at, option))
+                    placed.append(ServerPlace(at, option))
                     option = self.find_option(kind, at)
             if head := next(scan, None):
                 heads[scan] = head
@@ -185,7 +182,11 @@ class Packing:
     def _find_hosts(
         self, kind: KindNumber, shape: ShapeNumber, fit: ShapeFit
     ) -> Iterator[tuple[int, _Rank, HostOption]]:
-        """Yield the hosts of a shape with room for a server, the fullest first, until full."""
+        """Yield the hosts of a shape with room for a server, the fullest first.
+
+        A host comes again until it is full. With it come the surplus of the fit, its rank, and an
+        option there.
+        """
         totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
         needed = dict(fit.sums.local)
         starts = {
@@ -209,7 +210,7 @@ class Packing:
                     continue
             place += 1
 
-    def _list_entries(self, number: HostNumber) -> Iterator[tuple[list[_Rank], _Rank]]:
+    def _list_ranking_entries(self, number: HostNumber) -> Iterator[tuple[list[_Rank], _Rank]]:
         """Yield each ranking of a host's shape, with the entry of the host there."""
         room, shape = self.room[number], self.problem.hosts[number].shape
         totals, score = self.problem.shapes[shape].totals, 0.0
@@ -238,7 +239,7 @@ class Packing:
     def place_servers(
         self, kind: KindNumber, number: HostNumber, option: HostOption, servers: int = 1
     ) -> None:
-        """Use the room of some servers on a host and on sharing providers; -1 frees it."""
+        """Take the room for servers on a host and on sharing providers; -1 servers: free it."""
         room = self.room[number]
         for at, amount in option.local:
             room[at] -= servers * amount
@@ -250,7 +251,7 @@ class Packing:
     def occupy_host(
         self, uuid: str, allocations: Allocations, groups: Iterable[str], servers: int = 1
     ) -> None:
-        """Use the room of what servers hold on a host and on sharing providers; -1 frees it."""
+        """Take the room for allocations on a host and on sharing providers; -1 servers: free it."""
         for number in self.problem.find_host_numbers([uuid]):
             for at, amount in self.problem.list_local_amounts(number, allocations):
                 self.room[number][at] -= servers * amount

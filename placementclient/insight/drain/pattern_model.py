@@ -30,7 +30,8 @@ class GroupShare(NamedTuple):
     """The servers of a group in a solution.
 
     :param number: the index of the group
-    :param patterns: one for each host where patterns decide; ``None`` where they do not
+    :param pieces: the number of servers of each piece
+    :param patterns: one for each host; ``None`` if the model has no patterns of the group
     """
 
     number: int
@@ -66,7 +67,10 @@ class PatternModel:
         return counts
 
     def _limit_amounts(self, group: AlikeHosts, counts: Mapping[Piece, cp_model.IntVar]) -> None:
-        """Limit the servers to the free amounts of a group, with a rounding cut for each size."""
+        """Limit the servers to the free amounts of a group.
+
+        Of a size, no more than ``free // size`` servers fit on a host: this makes the bound tight.
+        """
         hosts = len(group.hosts)
         by_room = defaultdict[int, list[tuple[int, 'cp_model.IntVar']]](list)
         for piece, count in counts.items():

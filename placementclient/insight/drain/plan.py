@@ -9,12 +9,12 @@ from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, schedule_waves
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import build_problem, group_by_kind
-from placementclient.insight.drain.proof import EFFORT, pack
+from placementclient.insight.drain.proof import EFFORT, pack_servers
 from placementclient.model.findings import Finding
 
 
 class DrainVerdict(enum.StrEnum):
-    """An answer; the gravest one first."""
+    """The answer to the question if hosts can be emptied; the gravest one first."""
 
     #: Proved: the amounts alone do not fit.
     NO = 'no'
@@ -31,7 +31,7 @@ class DrainDecision:
 
     :param moves: of all servers, in the order of their waves; none unless all have a place
     :param strict: the places of the servers if each asks for all that its old host has
-    :param lax: the same if each asks for amounts alone; ``None``: that makes no difference
+    :param lax: the places if each asks for amounts alone; ``None`` if that makes no difference
     """
 
     verdict: DrainVerdict
@@ -61,7 +61,7 @@ def decide_drain(
     """
     servers, offloaded, unsettled = cloud.find_occupants(emptied)
     kinds = group_by_kind(servers, cloud.number_strict_request)
-    strict = pack(build_problem(cloud, kinds, emptied), effort)
+    strict = pack_servers(build_problem(cloud, kinds, emptied), effort)
     if strict.is_complete:
         moves = schedule_waves([*offloaded, *strict.list_moves()], Ledger(cloud.snapshot), pace)
         verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
@@ -70,16 +70,16 @@ def decide_drain(
         return DrainDecision(verdict, moves or (), strict, None, unsettled)
     lax: Packing | None = None
     if not is_certain and (least := group_by_kind(servers, cloud.number_lax_request)) != kinds:
-        lax = pack(build_problem(cloud, least, emptied), effort)
+        lax = pack_servers(build_problem(cloud, least, emptied), effort)
     return DrainDecision(
-        _explain_incomplete_packing(strict, lax or strict), (), strict, lax, unsettled
+        _judge_incomplete_packing(strict, lax or strict), (), strict, lax, unsettled
     )
 
 
-def _explain_incomplete_packing(strict: Packing, lax: Packing) -> DrainVerdict:
-    """Return the verdict on a strict packing that leaves a server without a place.
+def _judge_incomplete_packing(strict: Packing, lax: Packing) -> DrainVerdict:
+    """Return the verdict if strict requests leave a server without a place.
 
-    No, if no place is left by the amounts alone either; it depends, if these suffice.
+    It is no if the lax requests provably leave one too, and depends if they leave none.
     """
     if lax.bound < lax.server_count:
         return DrainVerdict.NO

@@ -52,8 +52,8 @@ class TargetHost(NamedTuple):
         return {uuid: dict(sorted(allocations[uuid].items())) for uuid in sorted(allocations)}
 
 
-class Placed(NamedTuple):
-    """The place of a server: the number of its host, and the option there."""
+class ServerPlace(NamedTuple):
+    """The place of a server: the number of its host, and the option to serve it there."""
 
     host: HostNumber
     option: HostOption
@@ -108,7 +108,6 @@ class Problem:
 
     @cached_property
     def _numbers_by_uuid(self) -> Mapping[str, HostNumber]:
-        """The numbers of the hosts by UUID."""
         return {self.hosts[number].uuid: number for number in self.host_numbers}
 
     def find_host_numbers(self, hosts: Iterable[str]) -> list[HostNumber]:
@@ -147,7 +146,7 @@ class Problem:
                 yield shape, fit
 
     def find_shape_fit(self, kind: KindNumber, shape: ShapeNumber) -> ShapeFit | None:
-        """Return the facts about a kind on a shape; ``None`` if that cannot serve it."""
+        """Return the facts about a kind on hosts of a shape; ``None`` if they cannot serve it."""
         key = kind, shape
         if key not in self._fits:
             self._fits[key] = _analyze_request(self.requests[kind], self.shapes[shape])
@@ -187,7 +186,7 @@ class Problem:
         ]
 
     def list_moves(
-        self, servers: ServersByKind, places: Mapping[KindNumber, Sequence[Placed]]
+        self, servers: ServersByKind, places: Mapping[KindNumber, Sequence[ServerPlace]]
     ) -> Iterator[ServerMove]:
         """Yield the move of each server that has a place."""
         for kind, placed in places.items():
@@ -208,7 +207,6 @@ def group_by_kind(
 
 
 def _analyze_request(request: Request, shape: Shape) -> ShapeFit | None:
-    """Return the facts about a request on hosts of a shape; ``None`` if none can serve it."""
     suitable = shape.find_suitable_providers(request)
     if suitable is None:
         return None
@@ -247,7 +245,7 @@ def build_problem(
     targets = [uuid for uuid in cloud.hosts if uuid not in out]
     requests = [cloud.requests[kind] for kind in servers]
     is_lax = any(request.is_lax for request in requests)
-    pools = _find_free_shared(cloud, targets, servers if is_lax else {})
+    pools = _find_free_pools(cloud, targets, servers if is_lax else {})
     trees = {tree for request in requests for tree in request.trees}
     # With lax requests, hosts that differ in other traits and aggregates are alike.
     named = frozenset({DISABLED}).union(*(r.names for r in requests)) if is_lax else None
@@ -276,12 +274,12 @@ def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHos
     return TargetHost(root_uuid, ShapeNumber(0), serving, room, members)
 
 
-def _find_free_shared(
+def _find_free_pools(
     cloud: DrainCloud, targets: Iterable[str], leaving: ServersByKind
 ) -> dict[Pool, int]:
     """Return the free amounts of sharing providers.
 
-    :param leaving: servers that free what they have there, if they may find it elsewhere
+    :param leaving: servers whose allocations there count as free if other pools have the class
     """
     pools = {
         (state.uuid, name): state.free(name)
@@ -320,7 +318,7 @@ def _list_host_providers(
     :param named: the only traits and aggregates that count; ``None``: all
     """
     root, *others = cloud.topology.list_host_providers(root_uuid, trees)
-    if places := cloud.knowledge.list_places(cloud.snapshot.providers[root_uuid].name):
+    if places := cloud.knowledge.name_zone_and_cell(cloud.snapshot.providers[root_uuid].name):
         root = root._replace(aggregates=root.aggregates | places)
     if is_new:
         root = root._replace(traits=root.traits - {DISABLED})

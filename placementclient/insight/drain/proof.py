@@ -16,7 +16,7 @@ from placementclient.insight.drain.groups import AlikeHosts
 from placementclient.insight.drain.numbers import KindNumber, ShapeNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.pattern_model import GroupShare, PatternModel, Patterns
-from placementclient.insight.drain.problem import Placed, Problem
+from placementclient.insight.drain.problem import Problem, ServerPlace
 from placementclient.optimize import cpsat
 
 #: How long to search, in seconds.
@@ -27,7 +27,7 @@ LARGEST = 200_000
 MOST_PAIRS = 2_000_000
 
 
-def pack(problem: Problem, effort: float = EFFORT) -> Packing:
+def pack_servers(problem: Problem, effort: float = EFFORT) -> Packing:
     """Return a packing of as many servers as can be found, with a proved upper bound.
 
     :raises errors.PlacementError: if OR-tools is needed and not installed
@@ -63,7 +63,11 @@ def _bound_placed_servers(
     possible: Collection[KindNumber],
     rooms: Sequence[tuple[ShapeNumber, Sequence[int], int]],
 ) -> int:
-    """Return an upper bound for the servers with a place, from the free amount of each class."""
+    """Return an upper bound for the servers with a place, from the free amount of each class.
+
+    :param possible: the kinds that may have a place
+    :param rooms: of equal hosts the shape, the room of each, and their number
+    """
     sizes = {kind: problem.requests[kind].totals for kind in possible}
     shapes = {number: problem.shapes[number] for number in problem.hosts_by_shape}
     pooled = {
@@ -85,9 +89,9 @@ def _bound_placed_servers(
 
 
 def _count_fitting(free: int, sizes: Iterable[tuple[int, int]]) -> int:
-    """Return the number of servers that fit into a free amount, the smallest first.
+    """Return the number of servers that fit into a free amount of one class, the smallest first.
 
-    :param sizes: sizes, the smallest first, with the number of servers
+    :param sizes: pairs of amount and number of servers, sorted
     """
     count = 0
     for size, servers in sizes:
@@ -141,7 +145,10 @@ def _search_packing(
 def _distribute_servers(
     problem: Problem, shares: Iterable[GroupShare]
 ) -> tuple[Packing, list[int]]:
-    """Return a packing with the servers of groups on their hosts, and the groups that fail."""
+    """Return a packing with the servers of groups on their hosts.
+
+    :return: the packing, and the indexes of the groups whose servers do not fit on their hosts
+    """
     packing, failed = Packing(problem), []
     for share in shares:
         if share.patterns is not None:
@@ -156,7 +163,7 @@ def _distribute_servers(
 
 
 def _place_by_patterns(packing: Packing, share: GroupShare) -> None:
-    """Put servers on the hosts of a group by patterns, one for each host."""
+    """Put the servers of a group on its hosts, by the pattern of each host."""
     left = dict(share.pieces)
     for host, pattern in zip(share.group.hosts, share.patterns or (), strict=False):
         for piece, most in pattern.items():
@@ -166,12 +173,12 @@ def _place_by_patterns(packing: Packing, share: GroupShare) -> None:
             count = max(0, min(most, left.get(piece, 0), *free))
             if count:
                 packing.place_servers(kind, host, option, count)
-                packing.places[kind] += [Placed(host, option)] * count
+                packing.places[kind] += [ServerPlace(host, option)] * count
                 left[piece] -= count
 
 
 def _place_by_best_fit(packing: Packing, share: GroupShare) -> bool:
-    """Put servers on the hosts of a group by best fit; return True if each has a place."""
+    """Put the servers of a group on its hosts by best fit; return True if each has a place."""
     counts = Counter[KindNumber]()
     for piece, count in share.pieces.items():
         counts[piece.kind] += count

@@ -15,7 +15,7 @@ from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.problem import build_problem, group_by_kind
-from placementclient.insight.drain.proof import EFFORT, pack
+from placementclient.insight.drain.proof import EFFORT, pack_servers
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED
@@ -31,8 +31,8 @@ class RollingDrain:
     """The result of a rolling drain.
 
     :param order: the batches that can be emptied, in their order
-    :param blocked: the batches, as roots, that cannot be emptied whenever their turn comes, with
-        the servers that find no place; an error where these have none wherever all others are
+    :param blocked: a finding for each batch that no order empties, with its servers without a
+        place; an error if it is proved that the batch can never be empty
     """
 
     order: list[HostBatch] = field(default_factory=list)
@@ -77,7 +77,7 @@ def plan_rolling(
 ) -> RollingDrain:
     """Find an order of the batches, and the new places of the servers for each.
 
-    A batch that is blocked comes again when another one is empty and back.
+    It tries a blocked batch again after another one was emptied and is in use again.
 
     :param effort: how long to search for what the packing by best fit does not find, in seconds
     """
@@ -133,7 +133,6 @@ class _RollingSearch:
         self._packing.rank_hosts(self._problem.host_numbers, self._problem.servers)
 
     def _group_by_kind(self, servers: Iterable[ServerMove]) -> dict[KindNumber, list[ServerMove]]:
-        """Return servers by the number of their kind."""
         return group_by_kind(servers, lambda server: self._kinds[server.server])
 
     def find_moves(self, batch: HostBatch, effort: float) -> tuple[list[ServerMove], list[str]]:
@@ -154,12 +153,15 @@ class _RollingSearch:
             ]
             pools = dict(packing.pools)
             problem = replace(self._problem, servers=servers, hosts=hosts, pools=pools)
-            moves = list(pack(problem, effort).list_moves())
+            moves = list(pack_servers(problem, effort).list_moves())
         moved = {move.server for move in moves}
         return moves, [server.server for server in waiting if server.server not in moved]
 
     def empty_batch(self, batch: HostBatch, first: int, effort: float) -> list[ServerMove] | None:
-        """Empty a batch; return its moves, in waves from ``first``, or ``None`` if it stays."""
+        """Empty a batch and return its moves; ``None`` if it cannot be emptied now.
+
+        :param first: the number of the first wave
+        """
         moves, stuck = self.find_moves(batch, effort)
         if stuck:
             return None
@@ -206,11 +208,14 @@ def _can_fit_all(
     emptied: Collection[str],
     effort: float,
 ) -> bool:
-    """Return False if it is proved that some servers have no place, whatever is allocated now."""
+    """Return False if it is proved that not all servers with some requests have a place.
+
+    :param requested: the request of each server
+    """
     kinds = defaultdict[KindNumber, list[ServerMove]](list)
     for server, request in zip(servers, requested, strict=True):
         kinds[cloud.number_request(request._replace(shared=()))].append(server)
-    packing = pack(build_problem(cloud, kinds, emptied), effort)
+    packing = pack_servers(build_problem(cloud, kinds, emptied), effort)
     return packing.bound >= packing.server_count
 
 

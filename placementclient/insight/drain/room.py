@@ -67,10 +67,10 @@ class RoomProblem:
         #: The server groups, which have places behind the rooms of a host.
         kinds = problem.servers.keys() | {new_kind}
         self._names = sorted({name for kind in kinds for name in problem.requests[kind].limits})
-        everyone = list(self._group_servers(offloaded))
-        self.hosts = list(self._empty_hosts(everyone))
+        may_move = list(self._group_servers(offloaded))
+        self.hosts = list(self._build_room_hosts(may_move))
         # Other servers only make the model larger.
-        self.movable = list(self._find_movable(everyone))
+        self.movable = list(self._find_movable(may_move))
 
     def _group_servers(self, offloaded: Iterable[ServerMove]) -> Iterator[AlikeServers]:
         """Yield the servers that may move, equal ones of a host together."""
@@ -78,7 +78,7 @@ class RoomProblem:
         groups = defaultdict[AlikeServers, list[ServerMove]](list)
         loads: list[tuple[KindNumber | None, Iterable[ServerMove]]] = [*problem.servers.items()]
         for kind, servers in (*loads, (None, offloaded)):
-            limits = self.find_groups(kind)
+            limits = self.find_server_groups(kind)
             for server in servers:
                 for host in problem.find_host_numbers([server.source]):
                     width = problem.shapes[problem.hosts[host].shape].width
@@ -120,24 +120,21 @@ class RoomProblem:
         counts: list[int] = []
         for new in range(1, self.new_count + 1):
             lacking = tuple(max(0, new * n - room[at]) for at, n in needs)
-            fewest = _count_fewest(lacking, frees)
+            fewest = _bound_leaving_servers(lacking, frees)
             if fewest is None:
                 break
             counts.append(fewest)
         return counts
 
-    def find_groups(self, kind: KindNumber | None) -> Sequence[str]:
+    def find_server_groups(self, kind: KindNumber | None) -> Sequence[str]:
         """Return the anti-affinity groups of a kind of servers."""
         return () if kind is None else self.problem.requests[kind].limits
 
-    def _empty_hosts(self, everyone: Iterable[AlikeServers]) -> Iterator[RoomHost]:
-        """Yield each host, with the options on it once all servers that may move have left."""
-        problem, by_host, pools = (
-            self.problem,
-            _group_by_host(everyone),
-            Counter(self.problem.pools),
-        )
-        for alike in everyone:
+    def _build_room_hosts(self, may_move: Iterable[AlikeServers]) -> Iterator[RoomHost]:
+        """Yield each host, with the options on it once all servers that may move have left it."""
+        problem, by_host = self.problem, _group_by_host(may_move)
+        pools = Counter(problem.pools)
+        for alike in may_move:
             pools.update({pool: n * len(alike.servers) for pool, n in alike.shared})
         emptied = replace(problem, pools=pools)
         for number in problem.host_numbers:
@@ -156,9 +153,9 @@ class RoomProblem:
                     add_options(emptied, group, kind, fit, places)
             yield RoomHost(group, room)
 
-    def _find_movable(self, everyone: Sequence[AlikeServers]) -> Iterator[AlikeServers]:
+    def _find_movable(self, may_move: Sequence[AlikeServers]) -> Iterator[AlikeServers]:
         """Yield the servers that find room on another host, now or once others have moved."""
-        packing, waiting = Packing(self.problem), everyone
+        packing, waiting = Packing(self.problem), may_move
         while waiting:
             targets = defaultdict[KindNumber | None, set[HostNumber]](set)
             for host in self.problem.host_numbers:
@@ -172,19 +169,19 @@ class RoomProblem:
             yield from movable
             for alike in movable:
                 for server in alike.servers:
-                    groups = self.find_groups(alike.kind)
+                    groups = self.find_server_groups(alike.kind)
                     packing.occupy_host(server.source, server.before, groups, -1)
             waiting = others if movable else []
 
     def list_needs(self, host: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
-        """Yield the amounts that a piece on a host takes of that and of sharing providers."""
+        """Yield the amounts that a server as a piece takes of its host and of sharing providers."""
         group = self.hosts[host].emptied
         pooled = self.problem.shapes[group.shape].pooled_sums
         yield from ((HostRoom(host, at), n) for at, n in group.needs[piece] if at not in pooled)
         yield from self.list_shared_amounts(host, piece)
 
-    def find_free(self, room: HostRoom | Pool) -> int:
-        """Return a free amount of a host, or of a class of a sharing provider."""
+    def find_free_amount(self, room: HostRoom | Pool) -> int:
+        """Return the free amount of a class on a provider of a host, or of a sharing provider."""
         if isinstance(room, HostRoom):
             return self.hosts[room.host].room[room.at]
         return self.problem.pools[room]
@@ -211,7 +208,8 @@ class RoomProblem:
             all(room[at] >= n for at, n in self._list_local_amounts(host, piece))
             and all(packing.pools[pool] >= n for pool, n in self.list_shared_amounts(host, piece))
             and all(
-                members[name] < self.problem.limits[name] for name in self.find_groups(piece.kind)
+                members[name] < self.problem.limits[name]
+                for name in self.find_server_groups(piece.kind)
             )
         )
 
@@ -225,16 +223,21 @@ class RoomProblem:
 def _group_by_host(
     servers: Iterable[AlikeServers],
 ) -> Mapping[HostNumber, Sequence[AlikeServers]]:
-    """Return servers by the numbers of their hosts."""
     by_host = defaultdict[HostNumber, list[AlikeServers]](list)
     for alike in servers:
         by_host[alike.host].append(alike)
     return by_host
 
 
-def _count_fewest(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) -> int | None:
-    """Return a lower bound for the servers that free what is lacking; ``None``: not even all do."""
-    least = _count_by_class(lacking, frees)
+def _bound_leaving_servers(
+    lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
+) -> int | None:
+    """Return a lower bound for the servers that free amounts; ``None``: not even all of them do.
+
+    :param lacking: the amount to free at each index
+    :param frees: of each server, the amount that it frees at each index
+    """
+    least = _bound_by_single_amounts(lacking, frees)
     if least is None:
         return None
     level = {(lacking, 0)}
@@ -250,8 +253,10 @@ def _count_fewest(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) ->
     return max(MOST_LEAVING + 1, least)
 
 
-def _count_by_class(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) -> int | None:
-    """Return the bound of :func:`_count_fewest` for the class that needs the most servers."""
+def _bound_by_single_amounts(
+    lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
+) -> int | None:
+    """Return the bound of :func:`_bound_leaving_servers` from each index of the amounts alone."""
     least = 0
     for at, needed in enumerate(lacking):
         amounts = sorted((freed[at] for freed in frees), reverse=True)

@@ -47,13 +47,13 @@ class RoomModel:
         self._coming = self._add_arrivals(room.problem.host_numbers, room.problem.counts)
         self._new = self._add_arrivals(sorted(room.chosen), {room.new_kind: room.new_count})
         self.move_count = sum(self._leaving)
-        self._limit_to_rooms()
+        self._limit_taken_amounts()
         self._require_places()
 
     def _add_arrivals(
         self, hosts: Iterable[HostNumber], counts: Mapping[KindNumber, int]
     ) -> dict[HostPiece, cp_model.IntVar]:
-        """Add a variable for each piece on some hosts: the number of servers that arrive as it.
+        """Return a new variable for each piece on some hosts: the number of servers that arrive.
 
         :param counts: the most servers of each kind
         """
@@ -66,8 +66,8 @@ class RoomModel:
                     arrivals[HostPiece(host, piece)] = self.model.new_int_var(0, most, '')
         return arrivals
 
-    def _limit_to_rooms(self) -> None:
-        """Limit what servers take of each host and pool to what is free and what others free."""
+    def _limit_taken_amounts(self) -> None:
+        """Limit what servers take of a host or pool to what is free and what others free."""
         takes = defaultdict[HostRoom | Pool, list['cp_model.LinearExpr']](list)
         frees = defaultdict[HostRoom | Pool, list['cp_model.LinearExpr']](list)
         for arrival, count in (*self._coming.items(), *self._new.items()):
@@ -79,19 +79,13 @@ class RoomModel:
             for pool, amount in alike.shared:
                 frees[pool].append(amount * count)
         for room, terms in takes.items():
-            self._limit_to_room(self._room.find_free(room), sum(terms), sum(frees[room]))
-
-    def _limit_to_room(
-        self, free: int, takes: cp_model.LinearExprT, frees: cp_model.LinearExprT
-    ) -> None:
-        """Limit the amounts that servers take to the free amounts and those that others free."""
-        if free >= 0:
-            self.model.add(takes <= free + frees)
-            return
-        # More is used than there is: that may stay so, if nothing comes.
-        is_used = self.model.new_bool_var('')
-        self.model.add(takes <= free + frees).only_enforce_if(is_used)
-        self.model.add(takes == 0).only_enforce_if(~is_used)
+            free = self._room.find_free_amount(room)
+            limit = self.model.add(sum(terms) <= free + sum(frees[room]))
+            if free < 0:
+                # More is used than there is: that may stay so, if nothing comes.
+                is_used = self.model.new_bool_var('')
+                limit.only_enforce_if(is_used)
+                self.model.add(sum(terms) == 0).only_enforce_if(~is_used)
 
     def _require_places(self) -> None:
         """Require that all new servers have a place, and each that leaves, unless it needs none."""
@@ -129,7 +123,7 @@ class RoomModel:
         self.model.add_bool_or(is_fewer)
 
 
-def list_leaving(
+def list_leaving_servers(
     room: RoomProblem, change: Rearrangement
 ) -> Iterator[tuple[AlikeServers, Sequence[ServerMove]]]:
     """Yield the servers that leave their hosts in a solution, equal ones of a host together."""

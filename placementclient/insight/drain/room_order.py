@@ -9,7 +9,7 @@ from placementclient.insight.drain.moves import Ledger, Pace, ServerMove, schedu
 from placementclient.insight.drain.numbers import HostPiece, KindNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.room import RoomProblem
-from placementclient.insight.drain.room_model import Rearrangement, list_leaving
+from placementclient.insight.drain.room_model import Rearrangement, list_leaving_servers
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
 
@@ -46,12 +46,12 @@ def order_moves(
         for _ in range(count)
     ]
     return OrderedMoves(
-        _schedule_moves([moves], new, Ledger(snapshot), pace)
-        or _schedule_moves([[move] for move in moves], new, Ledger(snapshot), pace)
+        _schedule_groups([moves], new, Ledger(snapshot), pace)
+        or _schedule_groups([[move] for move in moves], new, Ledger(snapshot), pace)
     )
 
 
-def _schedule_moves(
+def _schedule_groups(
     groups: Sequence[Sequence[ServerMove]], new: Sequence[Allocations], ledger: Ledger, pace: Pace
 ) -> list[ServerMove] | None:
     """Return groups of moves one after the other, each in waves; ``None`` if that is impossible.
@@ -84,9 +84,9 @@ class _OrderSearch:
         self._waiting = defaultdict[KindNumber, list[ServerMove]](list)
 
     def find_order(self) -> list[ServerMove] | None:
-        """Return the moves in an order; ``None`` without one, or after too many steps."""
+        """Return the moves in an order in which each has room; ``None`` if none was found."""
         moves = list[ServerMove]()
-        for alike, servers in list_leaving(self._room, self._change):
+        for alike, servers in list_leaving_servers(self._room, self._change):
             if alike.kind is None:
                 moves += servers
             else:
@@ -98,7 +98,7 @@ class _OrderSearch:
         return None if others is None else moves + others
 
     def _order_arrivals(self, coming: Counter[HostPiece]) -> list[ServerMove] | None:
-        """Return moves that fill places, in an order in which each has room; ``None``: none found.
+        """Return moves that fill free places, each with room when it begins; ``None``: none found.
 
         :param coming: the number of servers still to come, by host and piece
         """
@@ -128,7 +128,7 @@ class _OrderSearch:
 
     def _move_server(self, move: ServerMove, kind: KindNumber, sign: int = 1) -> None:
         """Take the room of a move on its target and free that on its source; -1: undo this."""
-        groups = self._room.find_groups(kind)
+        groups = self._room.find_server_groups(kind)
         if move.target is not None:
             self._packing.occupy_host(move.target, move.after, groups, sign)
         self._packing.occupy_host(move.source, move.before, groups, -sign)

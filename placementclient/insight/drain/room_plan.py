@@ -10,7 +10,7 @@ from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import PACE, Pace, ServerMove
 from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.problem import ServersByKind, build_problem, group_by_kind
-from placementclient.insight.drain.proof import EFFORT, pack
+from placementclient.insight.drain.proof import EFFORT, pack_servers
 from placementclient.insight.drain.room import RoomProblem
 from placementclient.insight.drain.room_search import (
     FewestMoves,
@@ -66,7 +66,7 @@ def decide_room(
     """
     kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
     servers = [ServerMove('', '', {}, {})] * new.server_count
-    packing = pack(build_problem(cloud, {kind: servers}, others), effort)
+    packing = pack_servers(build_problem(cloud, {kind: servers}, others), effort)
     if packing.is_complete:
         return RoomDecision(DrainVerdict.YES, packing.placed_count)
     occupants = cloud.find_occupants(cloud.hosts)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from placementclient.insight.drain.moves import Pace, ServerMove
 from placementclient.insight.drain.room import RoomProblem
-from placementclient.insight.drain.room_model import Rearrangement, RoomModel, list_leaving
+from placementclient.insight.drain.room_model import Rearrangement, RoomModel, list_leaving_servers
 from placementclient.insight.drain.room_order import OrderedMoves, order_moves
 from placementclient.model.snapshots import Snapshot
 from placementclient.optimize import cpsat
@@ -85,7 +85,7 @@ def find_fewest_moves(room: RoomProblem, budget: cpsat.Budget) -> FewestMoves:
     if not solved.is_feasible:
         return FewestMoves(None if solved.status == 'INFEASIBLE' else least)
     solution = variables.read_solution(solved.solver)
-    leaving = [server for _, servers in list_leaving(room, solution) for server in servers]
+    leaving = [server for _, servers in list_leaving_servers(room, solution) for server in servers]
     bound = ceil(solved.solver.best_objective_bound - 1e-6)
     return FewestMoves(max(least, bound), solution, leaving)
 
