@@ -56,7 +56,7 @@ def assign_targets(
         chain(
             _find_overfull_inventories(snapshot, target_state),
             _find_refused_additions(target_state),
-            _find_short_inventories(target_state),
+            _find_inventories_short_of_additions(target_state),
         )
     )
     problem = AssignmentProblem(snapshot, target_state, spec, assigned)
@@ -69,7 +69,6 @@ def assign_targets(
 
 
 def _raise_causes(causes: Iterator[Cause]) -> None:
-    """Raise :class:`Refused` if there are causes."""
     if found := [*causes]:
         raise Refused(found)
 
@@ -129,7 +128,7 @@ def _find_refused_additions(target_state: TargetState) -> Iterator[Cause]:
                 )
 
 
-def _find_short_inventories(target_state: TargetState) -> Iterator[Cause]:
+def _find_inventories_short_of_additions(target_state: TargetState) -> Iterator[Cause]:
     """Yield a cause for each inventory that is too small for its additions alone."""
     needs = Counter[InventoryKey]()
     for amounts in target_state.additions.values():
@@ -164,33 +163,32 @@ class _DecidedAllocation(NamedTuple):
         return self.item.allocations[self.position]
 
     @property
-    def possible_parts(self) -> dict[tuple[TargetPart, ...], None]:
-        """The targets of the allocation in each possible option of its item."""
+    def possible_targets(self) -> dict[tuple[TargetPart, ...], None]:
+        """The targets and amounts of the allocation in each possible option, as keys in order."""
         item, decision, position = self
         return dict.fromkeys([item.options[option][position] for option in decision.possible])
 
     def label(self, target_state: TargetState) -> Label:
-        """Return the certainty of the row of the allocation."""
+        """Return the label of the allocation's rows: mapped, inferred or forced."""
         if self.allocation.row is not None:
             return Label.MAPPED
         return Label.INFERRED if self._has_choice(target_state) else Label.FORCED
 
     def _has_choice(self, target_state: TargetState) -> bool:
-        """Return whether the allocation may go to several targets."""
         if self.decision.forced:
             return False
         if len(self.item.allocations) == 1:
             return True
         # The options of an item may differ in its other allocations alone.
         if self.decision.proved:
-            return len(self.possible_parts) > 1
+            return len(self.possible_targets) > 1
         # The search was cut short: every target may be possible.
         return len(target_state.targets[self.allocation.key]) > 1
 
     @property
     def is_choice_proved(self) -> bool:
-        """Return whether several targets are known to be possible, not only not excluded."""
-        return self.decision.proved or len(self.possible_parts) > len(self.decision.placement)
+        """Return whether it is proved that the allocation may go to several targets."""
+        return self.decision.proved or len(self.possible_targets) > len(self.decision.placement)
 
 
 def label_rows(
@@ -220,7 +218,7 @@ def label_rows(
 
 
 def _make_rows(decided: _DecidedAllocation, label: Label) -> Iterator[PlannedRow]:
-    """Yield the rows of the plan for an allocation: that of the operator, or one for each part."""
+    """Yield an allocation's rows of the plan: the operator's row, or one for each target."""
     item, decision, position = decided
     allocation = decided.allocation
     if allocation.row is not None:
@@ -242,7 +240,7 @@ def _make_rows(decided: _DecidedAllocation, label: Label) -> Iterator[PlannedRow
 def _make_undecided_row(target_state: TargetState, decided: _DecidedAllocation) -> UndecidedRow:
     """Return the row of an allocation with its possible targets."""
     allocation = decided.allocation
-    targets = dict.fromkeys([target for target, _ in chain(*decided.possible_parts)])
+    targets = dict.fromkeys([target for target, _ in chain(*decided.possible_targets)])
     choices = tuple(dict.fromkeys([target.provider for target in targets]))
     names = [target.provider for target in target_state.targets[allocation.key]]
     has_classes = any(names.count(name) > 1 for name in choices)
@@ -259,7 +257,7 @@ def _make_undecided_row(target_state: TargetState, decided: _DecidedAllocation) 
 
 
 def _make_addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
-    """Yield a row for each amount that the additions of the specification give a consumer."""
+    """Yield a row for each amount that an addition of the specification gives a consumer."""
     for consumer_uuid, amounts in target_state.additions.items():
         for (provider_uuid, name), amount in amounts.items():
             provider = target_state.providers[provider_uuid].name

@@ -81,7 +81,7 @@ def _sum_usages(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str,
 def _list_consumer_changes(
     snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> Iterator[ConsumerChange]:
-    """Yield the change of each consumer with an amount that moves."""
+    """Yield the change of each consumer with an amount that a row moves."""
     uuids = {provider.name: uuid for uuid, provider in target_state.providers.items()}
     by_consumer: dict[str, list[PlannedRow]] = {}
     for row in rows:

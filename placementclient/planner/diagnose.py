@@ -26,7 +26,7 @@ def explain_impossible(
         [*diagnosis.find_refused_amounts()]
         or [*diagnosis.find_overfilled_targets()]
         or [*diagnosis.find_scarce_classes()]
-        or [diagnosis.explain_packing(impossible)]
+        or [diagnosis.explain_unplaceable_items(impossible)]
     )
     return Refused(causes, [*diagnosis.list_slack(impossible.free)])
 
@@ -72,7 +72,8 @@ class _Diagnosis:
             for target, amount in chain(*option):
                 sums[target.key] += amount
             for target, amount in option[index]:
-                total = self._problem.find_retained(item.consumer, target.key) + sums[target.key]
+                retained = self._problem.find_retained_amount(item.consumer, target.key)
+                total = retained + sums[target.key]
                 tried[self._problem.find_or_add_bin(target.key), amount, total] = None
         largest = max(
             self._bins[number].units.max_unit - total + amount for number, amount, total in tried
@@ -89,7 +90,7 @@ class _Diagnosis:
         return self._make_cause('bad-amount', **facts, units=units), is_alone
 
     def _make_cause(self, kind: str, **values: object) -> Cause:
-        """Return a cause of these trees, with the facts of its sentence."""
+        """Return a cause of these trees, with the facts of its sentence as ``values``."""
         return Cause(kind, self._tree, None, **values)
 
     def find_overfilled_targets(self) -> Iterator[Cause]:
@@ -103,7 +104,7 @@ class _Diagnosis:
         for number, need in needs.items():
             free = self._bins[number].free
             if need > free:
-                yield self._make_shortfall([number], need, free, mapped=True)
+                yield self._make_shortfall_cause([number], need, free, mapped=True)
 
     def find_scarce_classes(self) -> Iterator[Cause]:
         """Yield a cause for a class whose allocations exceed the room of all targets."""
@@ -115,13 +116,11 @@ class _Diagnosis:
             need = sum(amount for others, amount in demands.items() if others <= group)
             free = sum(max(self._bins[number].free, 0) for number in group)
             if need > free:
-                yield self._make_shortfall(sorted(group), need, free)
+                yield self._make_shortfall_cause(sorted(group), need, free)
                 return
 
     def _sum_least_demands(self, item: Item) -> Iterator[tuple[frozenset[int], int]]:
-        """Yield for each class the bins that an item may use, and the least amount that it needs
-        there.
-        """
+        """Yield for each class the bins that an item may use, and the least that it needs there."""
         for name in {self._get_class(demand.bin) for option in item.options for demand in option}:
             of_class = [
                 [demand for demand in option if self._get_class(demand.bin) == name]
@@ -130,8 +129,8 @@ class _Diagnosis:
             bins = frozenset(demand.bin for option in of_class for demand in option)
             yield bins, min(sum(demand.amount for demand in option) for option in of_class)
 
-    def explain_packing(self, impossible: Impossible) -> Cause:
-        """Return a cause that names the fewest items that do not fit, by the scarcest class."""
+    def explain_unplaceable_items(self, impossible: Impossible) -> Cause:
+        """Return the cause that the fewest known items do not fit, with their scarcest class."""
         (indexes, minimal), free = impossible.find_core(), impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._find_competitors(indexes[0])
@@ -155,7 +154,7 @@ class _Diagnosis:
         demands, places = amounts[scarcest], bins[scarcest]
         total = sum(max(free[number], 0) for number in places)
         if sum(demands) > total:
-            return self._make_shortfall(sorted(places), sum(demands), total)
+            return self._make_shortfall_cause(sorted(places), sum(demands), total)
         return self._make_cause(
             'packing',
             minimal=minimal,
@@ -174,26 +173,25 @@ class _Diagnosis:
             or (len(item.options) == 1 and any(demand.bin in desired for demand in item.options[0]))
         ]
 
-    def _make_shortfall(
-        self, numbers: Sequence[int], need: int, free: int, mapped: bool = False
+    def _make_shortfall_cause(
+        self, bins: Sequence[int], need: int, free: int, mapped: bool = False
     ) -> Cause:
         """Return the cause that some bins of one class have less room than is needed.
 
-        :param mapped: whether assignments send all of it there
+        :param bins: their indexes
+        :param mapped: whether assignments send the whole need there
         """
         return self._make_cause(
             'shortfall',
             mapped=mapped,
-            providers=tuple(map(self._get_provider_name, numbers)),
-            resource_class=self._get_class(numbers[0]),
+            providers=tuple(map(self._get_provider_name, bins)),
+            resource_class=self._get_class(bins[0]),
             need=need,
             room=free,
         )
 
-    def _get_class(self, number: int) -> str:
-        """Return the class of a bin."""
-        return self._problem.keys[number].resource_class
+    def _get_class(self, bin_index: int) -> str:
+        return self._problem.keys[bin_index].resource_class
 
-    def _get_provider_name(self, number: int) -> str:
-        """Return the name of the provider of a bin."""
-        return self._providers[self._problem.keys[number].provider_uuid].name
+    def _get_provider_name(self, bin_index: int) -> str:
+        return self._providers[self._problem.keys[bin_index].provider_uuid].name

@@ -46,6 +46,7 @@ class Cause:
 def _describe_bad_amount(
     consumer_uuid: str, resource_class: str, amount: int, units: Sequence[tuple[str, int, int, int]]
 ) -> str:
+    """Return a sentence; each of ``units`` is a provider, its min_unit, max_unit and step_size."""
     limits = '; '.join(
         f'{provider} takes {least} to {most} in steps of {step}'
         for provider, least, most, step in units
@@ -56,6 +57,7 @@ def _describe_bad_amount(
 def _describe_shortfall(
     mapped: bool, providers: Sequence[str], resource_class: str, need: int, room: int
 ) -> str:
+    """Return a sentence; ``mapped``: assignments send the whole need there."""
     verb = 'are assigned to' if mapped else 'have to go to'
     return f'{need} {resource_class} {verb} {join_names(providers, 8)}, which has room for {room}'
 
@@ -81,6 +83,7 @@ def _describe_packing(
 
 
 def _describe_undetermined(unproved: int, seconds: float) -> str:
+    """Return a sentence; ``unproved``: the number of rows that may have another target."""
     if unproved:
         rows = format_count(unproved, 'row')
         return f'it was not found out in {seconds:g} seconds whether {rows} could go elsewhere'
@@ -88,6 +91,7 @@ def _describe_undetermined(unproved: int, seconds: float) -> str:
 
 
 def _describe_duplicate(provider: str, section: str, other: str) -> str:
+    """Return a sentence; the other entry is in the list ``section``, with the name ``other``."""
     return f'{provider} is under {section} too' + ('' if other == provider else f', as {other}')
 
 
@@ -100,9 +104,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     '{listed}: run `placement-manage db online_data_migrations`, then take a new snapshot',
     'too-large': '{consumer_uuid} holds {amount} {resource_class}, more than the largest max_unit, '
     '{largest}',
-    # ``units``: of each place its name, min_unit, max_unit, step_size
     'bad-amount': _describe_bad_amount,
-    # ``mapped``: whether assignments send all of it there
     'shortfall': _describe_shortfall,
     # ``used``: by consumers that stay out of the plan; ``room``: that they would have
     'overfull': '{provider} would have room for {room} {resource_class}, {used} are in use there '
@@ -117,7 +119,6 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     # ``consumers``: that move; ``most``: that one request may move
     'too-many': 'the trees change together, as they share a target or a consumer, and {consumers} '
     'consumers move, more than {most}: plan and apply them a few at a time, with --tree',
-    # ``unproved``: the number of rows that may have another target
     'undetermined': _describe_undetermined,
     'undecidable': '{reason}',
     # The free amount of a place at the end of the search, for rows that have a choice.
@@ -150,7 +151,6 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         f'the name {name[:20]}… has {len(name)} characters, at most {longest} are allowed'
     ),
     'has-already': '{provider} has {resource_class} already, or gets it by a move',
-    # ``section``: the list that the other entry is in; ``other``: how that one spells it
     'named-twice': _describe_duplicate,
     'no-consumer': 'unknown consumer {consumer_uuid}',
 }

@@ -47,9 +47,7 @@ def find_shared_parts(
 
 
 def _find_rejudged_consumers(snapshot: Snapshot, provider: TargetProvider) -> Iterator[Consumer]:
-    """Yield the consumers with an amount that only the old, or only the new, units of a provider
-    allow.
-    """
+    """Yield the consumers with an amount that the changed units of a provider admit or refuse."""
     changed = [
         (name, was, provider.inventories[name])
         for name, was in provider.inventories_before.items()

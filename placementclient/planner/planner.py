@@ -88,7 +88,7 @@ def plan_reshape(
     planner.raise_row_faults(partial=bool(trees))
     if not skip_infeasible:
         planner.raise_for_unplanned_trees()
-    if undecided := planner.list_undecided(allow_inferred):
+    if undecided := planner.list_undecided_rows(allow_inferred):
         warnings = (
             (change.root_provider_name, notice.message)
             for change in planner.changes
@@ -160,7 +160,7 @@ class _Planner:
             layout = None
             try:
                 with self._row_faults.collect():
-                    layout = self._lay_out([root])
+                    layout = self._build_layout([root])
             except Refused as refusal:
                 self._record_unplanned([root], refusal)
             if layout is None or is_check or self._row_faults.errors:
@@ -173,16 +173,19 @@ class _Planner:
         for joined in group_connected(sharing):
             self._plan_together([self._snapshot.providers[uuid] for uuid in joined])
 
-    def _lay_out(self, roots: Sequence[ProviderState]) -> _Layout:
+    def _build_layout(self, roots: Sequence[ProviderState]) -> _Layout:
         """Return the target state of trees that change together, with their assigned rows."""
         target_state = build_target_state(self._snapshot, self._spec, roots, created=self._created)
         self._used_entries |= target_state.entries
         return target_state, self._matcher.match_tree(self._snapshot, target_state)
 
     def _plan_together(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
-        """Plan trees that change together, without those that cannot be planned alone."""
+        """Plan trees as one change; record those that cannot be planned.
+
+        :param layout: their layout, if it is built already
+        """
         try:
-            change, assignment = self._make_change(layout or self._lay_out(roots))
+            change, assignment = self._make_change(layout or self._build_layout(roots))
         except Refused as refusal:
             self._plan_without_impossible(roots, refusal)
             return
@@ -215,7 +218,7 @@ class _Planner:
     def _find_refusal(self, root: ProviderState) -> Refused | None:
         """Return the reasons why a tree cannot be planned even alone; ``None`` if it can."""
         try:
-            self._make_change(self._lay_out([root]))
+            self._make_change(self._build_layout([root]))
         except Refused as refusal:
             return refusal
         return None
@@ -236,7 +239,6 @@ class _Planner:
         return change, assignment
 
     def _record_unplanned(self, roots: Iterable[ProviderState], refusal: Refused) -> None:
-        """Record trees that cannot be planned, and the reasons."""
         self._causes += refusal.causes
         self._slack += refusal.slack
         reasons = tuple(Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes)
@@ -245,7 +247,7 @@ class _Planner:
     def find_spec_faults(self, *, partial: bool) -> Iterator[errors.BadFile]:
         """Yield the faults of the specification that the trees have shown.
 
-        :param partial: whether only some of the trees that the specification selects are planned
+        :param partial: whether only some of the selected trees are planned
         """
         by_place: dict[Keys, list[Cause]] = {}
         for cause in self._causes:
@@ -264,7 +266,7 @@ class _Planner:
     def raise_row_faults(self, *, partial: bool) -> None:
         """Raise an error if rows do not suit their consumers, or no tree uses them.
 
-        :param partial: whether only some of the trees that the specification selects are planned
+        :param partial: whether only some of the selected trees are planned
         """
         self._row_faults.errors += self._matcher.find_unused_rows(
             self._snapshot,
@@ -287,7 +289,7 @@ class _Planner:
         if causes:
             raise Undetermined(causes)
 
-    def list_undecided(self, allow_inferred: bool) -> list[UndecidedRow]:
+    def list_undecided_rows(self, allow_inferred: bool) -> list[UndecidedRow]:
         """Return the rows of the changes for which the operator has to choose a target.
 
         :param allow_inferred: whether the planner may choose targets, but for unexplained rows
@@ -296,13 +298,13 @@ class _Planner:
         unexplained = self._matcher.unexplained.values()
         rows = [row for row in unexplained if row.tree in planned]
         if not allow_inferred:
-            known = {_identify(row) for row in rows}
-            rows += (row for row in self._undecided if _identify(row) not in known)
+            known = {_identify_row(row) for row in rows}
+            rows += (row for row in self._undecided if _identify_row(row) not in known)
         return rows
 
 
-def _identify(row: UndecidedRow) -> tuple[str, str, str]:
-    """Return the consumer, the class and the source of a row."""
+def _identify_row(row: UndecidedRow) -> tuple[str, str, str]:
+    """Return the consumer's UUID, the class and the name of the source of a row."""
     return row.consumer_uuid, row.resource_class, row.from_provider
 
 

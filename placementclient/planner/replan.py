@@ -96,8 +96,6 @@ def _check_new_children(snapshot: Snapshot, change: Change) -> None:
     """Refuse a change that creates a provider which exists and is not empty.
 
     An interrupted apply leaves empty providers.
-
-    :raises Refused: with the name of the first one
     """
     for provider in change.list_created():
         state = snapshot.find(provider.name)
@@ -116,7 +114,7 @@ def _retain_rows(
     retained: dict[AllocationKey, list[PlannedRow]] = {}
     for key, rows in _group_rows(change).items():
         targets = target_state.index_targets(key.inventory)
-        if _find_allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
+        if _get_allocated_amount(snapshot, key) != sum(row.amount for row in rows) or not targets:
             continue
         for row in rows:
             if (row.to_provider, row.to_resource_class) not in targets:
@@ -137,7 +135,7 @@ def _group_rows(change: Change) -> dict[AllocationKey, list[PlannedRow]]:
     return rows
 
 
-def _find_allocated(snapshot: Snapshot, key: AllocationKey) -> int:
+def _get_allocated_amount(snapshot: Snapshot, key: AllocationKey) -> int:
     """Return the amount of an allocation in a snapshot, in units of the class; 0 without one."""
     consumer = snapshot.consumers.get(key.consumer_uuid)
     return consumer.amount(*key.inventory) if consumer else 0
@@ -162,7 +160,7 @@ def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
             yield f'{name} on {provider} would be {new}, and not {old}'
     yield from _compare_rows(reviewed, again)
     for warning in again.warnings:
-        if not any(_is_covered(notice, warning) for notice in reviewed.warnings):
+        if not any(_was_warning_reviewed(notice, warning) for notice in reviewed.warnings):
             yield warning.message
 
 
@@ -180,7 +178,7 @@ def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
 
 
 def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
-    """Yield a sentence for each allocation with another target, or with a guess."""
+    """Yield a sentence for each allocation that gets another target, or an inferred one."""
     before, after = _list_targets_by_allocation(reviewed), _list_targets_by_allocation(again)
     for allocation in sorted(before.keys() & after.keys()):
         consumer_uuid, _, _ = allocation
@@ -221,12 +219,12 @@ def _describe_inventory(inventory: Inventory | None, other: Inventory | None) ->
 
 
 def _identify_allocation(row: PlannedRow) -> tuple[str, str, str]:
-    """Return the consumer, the class and the source of a row."""
+    """Return the consumer's UUID, the class and the name of the source of a row."""
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 
 def _list_targets_by_allocation(change: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
-    """Return the targets of each allocation that moves: providers and classes."""
+    """Return by consumer, class and source the targets of allocations: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
     for row in change.reasons:
         place = (row.to_provider or '', row.to_resource_class)
@@ -234,8 +232,8 @@ def _list_targets_by_allocation(change: Change) -> dict[tuple[str, str, str], se
     return result
 
 
-def _is_covered(reviewed: Notice, warning: Notice) -> bool:
-    """Return whether a warning says no more than one that the operator has reviewed."""
+def _was_warning_reviewed(reviewed: Notice, warning: Notice) -> bool:
+    """Return whether a reviewed warning already says all that a new warning says."""
     return reviewed.kind == warning.kind and all(
         set(fact) <= set(reviewed.facts.get(name, ()))
         if isinstance(fact, list | tuple)

@@ -51,6 +51,7 @@ SENTENCES = {
 def _make_notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
     """Return a warning.
 
+    :param kind: one of :data:`SENTENCES`
     :param facts: for programs, and for the sentence
     :param more: for the sentence alone
     """
@@ -80,10 +81,10 @@ def find_warnings(
     yield from _warn_of_lost_capacity(target_state)
     yield from _warn_of_overcommitment(target_state)
     yield from _warn_of_refused_amounts(change)
-    yield from _warn_of_several_trees(snapshot, change)
+    yield from _warn_of_consumers_in_other_trees(snapshot, change)
     yield from _warn_of_migrations(change, migrations)
     for root in target_state.roots:
-        yield from _warn_of_missing_owner(target_state, root)
+        yield from _warn_of_missing_owner_trait(target_state, root)
     for root in target_state.roots:
         yield from _warn_of_foreign_names(target_state, root)
     yield from _warn_of_siblings(snapshot, target_state)
@@ -98,9 +99,7 @@ def _sum_moved(target_state: TargetState) -> Counter[InventoryKey]:
 
 
 def _warn_of_totals(target_state: TargetState) -> Iterator[Notice]:
-    """Warn of inventory that stays on a source, and of totals of targets that the moves do not sum
-    up to.
-    """
+    """Warn of totals of sources and targets that are not the sums of the moves."""
     for (source_uuid, name), moved in _sum_moved(target_state).items():
         source = target_state.providers[source_uuid]
         facts = {'provider': source.name, 'resource_class': name, 'moved': moved}
@@ -152,7 +151,7 @@ def _warn_of_overcommitment(target_state: TargetState) -> Iterator[Notice]:
 
 
 def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
-    """Warn of amounts that their consumers could not get back: units changed under them.
+    """Warn of amounts that a rollback could not give back: the units of their sources forbid them.
 
     Placement judges all that a consumer holds whenever it is written.
     """
@@ -175,18 +174,21 @@ def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
         yield _make_notice('no-way-back', facts, fields=', '.join(sorted(fields)), counted=number)
 
 
-def _warn_of_several_trees(snapshot: Snapshot, change: Change) -> Iterator[Notice]:
+def _warn_of_consumers_in_other_trees(snapshot: Snapshot, change: Change) -> Iterator[Notice]:
     """Warn of consumers with allocations in trees that do not change."""
     several = [
         consumer.uuid
         for consumer in change.consumers
-        if any(_is_elsewhere(snapshot, uuid, change.roots) for uuid in consumer.before.allocations)
+        if any(
+            _is_in_unchanged_tree(snapshot, uuid, change.roots)
+            for uuid in consumer.before.allocations
+        )
     ]
     yield from _warn_of_consumers('several-trees', several)
 
 
-def _is_elsewhere(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]) -> bool:
-    """Return whether a provider is in another tree, and does not share its inventory."""
+def _is_in_unchanged_tree(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]) -> bool:
+    """Return whether a provider is in a tree that does not change, and shares no inventory."""
     state = snapshot.providers.get(provider_uuid)
     if state is None:
         return True
@@ -210,8 +212,10 @@ def _warn_of_migrations(
     yield from _warn_of_consumers('migrations-unknown', untyped if migrations is None else ())
 
 
-def _warn_of_missing_owner(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
-    """Warn of children that Nova's scheduler skips, as the trait of the root is missing there."""
+def _warn_of_missing_owner_trait(
+    target_state: TargetState, root: ProviderState
+) -> Iterator[Notice]:
+    """Warn of children without OWNER_NOVA below a root with it: Nova's scheduler skips them."""
     targets = {flow.destination.provider_uuid for flow in target_state.flows}
     unowned = [
         provider.name

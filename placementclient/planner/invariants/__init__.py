@@ -77,7 +77,7 @@ def _check_selected_trees(
 
 
 def _check_identities(checked: CheckedChange) -> Iterator[str]:
-    """Yield a fault for each name that is not unique, and each provider that leaves its tree."""
+    """Yield the faults in UUIDs, names and trees of providers, and a change that is not atomic."""
     change = checked.change
     if not change.is_atomic:
         yield 'it is to change step by step'
@@ -101,7 +101,6 @@ def _check_identities(checked: CheckedChange) -> Iterator[str]:
 
 
 def _check_created_provider(checked: CheckedChange, provider: ProviderChange) -> Iterator[str]:
-    """Yield the faults in the identity of a new provider."""
     if provider.root_provider_uuid not in checked.change.roots:
         yield f'{provider.name} is to be made in another tree'
         return

@@ -10,7 +10,7 @@ from placementclient.planner.invariants.checked_change import Amounts, CheckedCh
 
 
 def check_allocations(checked: CheckedChange) -> Iterator[str]:
-    """Yield the faults of allocations: amounts that no row moves, and places without room."""
+    """Yield a fault for each amount that no row moves, and each inventory without room."""
     moved, faults = _sum_rows(checked)
     yield from faults
     gains = Amounts(int)
@@ -27,7 +27,7 @@ def check_allocations(checked: CheckedChange) -> Iterator[str]:
 
 
 def _sum_rows(checked: CheckedChange) -> tuple[dict[str, Amounts], list[str]]:
-    """Return the amounts that rows add and take, by consumer, and the faults of rows."""
+    """Return by consumer the amounts that rows add (or take: negative), and the faults of rows."""
     moved, faults = defaultdict[str, Amounts](lambda: Amounts(int)), list[str]()
     moves = {
         (move.from_provider, move.resource_class, move.to_provider, move.to_resource_class)

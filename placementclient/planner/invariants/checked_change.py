@@ -23,8 +23,11 @@ from placementclient.model.specifications import (
 Amounts = defaultdict[tuple[str, str], int]
 
 
-class SourcedMove(NamedTuple):
-    """A move of the specification from a source to a target, by name or UUID."""
+class MoveFromSource(NamedTuple):
+    """A move of the specification, for one of its sources.
+
+    :param target: name or UUID of the provider to which the move leads from this source
+    """
 
     move: Move
     source: ProviderChange
@@ -42,7 +45,7 @@ class CheckedChange:
         self.names = spec.names
         self.by_name = {provider.name: provider for provider in change.providers}
         self.by_uuid = {provider.uuid: provider for provider in change.providers}
-        self.moves: list[SourcedMove] = []
+        self.moves: list[MoveFromSource] = []
         #: by UUID of a provider
         self._entries = defaultdict[str, list[ProviderSpec]](list)
         members = defaultdict[str, list[ProviderChange]](list)
@@ -81,7 +84,7 @@ class CheckedChange:
         names = {name for provider in providers for name in (provider.name, provider.uuid)}
         scope = spec.index.find_scope(root, names | {root.uuid, root.name})
         moves = [
-            SourcedMove(move, source, fill_template(move.target, root, source))
+            MoveFromSource(move, source, fill_template(move.target, root, source))
             for move in (spec.moves[index] for index in scope.moves)
             for source in self._find_sources(move, root, members)
         ]
@@ -115,11 +118,13 @@ class CheckedChange:
                 yield provider
 
     def _find_described_providers(
-        self, template: str, root: Identified, moves: Iterable[SourcedMove]
+        self, template: str, root: Identified, moves: Iterable[MoveFromSource]
     ) -> set[str]:
-        """Return the UUIDs of the providers that the name of an entry stands for.
+        """Return the UUIDs of the providers that an entry of the specification is about.
 
-        With ``{source}`` in the name, these are the targets of the source's moves with this name.
+        With ``{source}`` in the name, these are the targets of moves that have this name.
+
+        :param template: the name of the entry
         """
         if SOURCE not in template:
             provider = self.find_provider(fill_template(template, root))

@@ -12,7 +12,7 @@ from placementclient.planner.invariants.checked_change import Amounts, CheckedCh
 
 
 def check_contents(checked: CheckedChange) -> Iterator[str]:
-    """Yield the inventories, traits and aggregates that differ from the specification."""
+    """Yield a fault for each inventory, trait and aggregate that differs from the specification."""
     net, origins = Amounts(int), defaultdict[tuple[str, str], list[Inventory]](list)
     for move in checked.change.moves:
         source = checked.by_name.get(move.from_provider)
@@ -130,7 +130,7 @@ def _check_traits_and_aggregates(checked: CheckedChange) -> Iterator[str]:
         gains = gained[provider.uuid].union(
             *(_list_stated_traits(provider, entry) for entry in entries)
         )
-        loses = lost[provider.uuid] | _list_unstated_traits(before.traits, entries)
+        loses = lost[provider.uuid] | _list_traits_to_remove(before.traits, entries)
         expected = (before.traits - loses) | gains
         # A trait that the provider both loses and gains may be there afterwards or not.
         uncertain = loses & gains
@@ -143,13 +143,13 @@ def _check_traits_and_aggregates(checked: CheckedChange) -> Iterator[str]:
 
 
 def _list_stated_traits(provider: ProviderChange, entry: ProviderSpec) -> set[str]:
-    """Return the traits of an entry, except the one with which an operator disables a host."""
+    """Return the traits that an entry gives a provider, without the one that disables a host."""
     is_whole = 'traits' in entry.whole and not provider.is_created
     return {*entry.traits} - {DISABLED if is_whole else ''}
 
 
-def _list_unstated_traits(present: Set[str], entries: Iterable[ProviderSpec]) -> set[str]:
-    """Return the traits that whole entries leave out, except those that nova-compute reports."""
+def _list_traits_to_remove(present: Set[str], entries: Iterable[ProviderSpec]) -> set[str]:
+    """Return the traits that entries with ``whole: [traits]`` leave out; ``COMPUTE_`` ones stay."""
     return {
         trait
         for entry in entries

@@ -43,7 +43,7 @@ def _derive_moves(checked: CheckedChange) -> Iterator[InventoryMove]:
         provider = checked.find_provider(target)
         for name, amount in move.resources.items():
             inventory = source.content_before.inventories.get(name)
-            if inventory is None or _has_moved(checked, move, name, source, provider):
+            if inventory is None or _was_move_made(checked, move, name, source, provider):
                 continue
             if amount == ALL:  # the first such move takes all that the others leave
                 amount = inventory.total - taken[source.uuid, name]
@@ -52,14 +52,14 @@ def _derive_moves(checked: CheckedChange) -> Iterator[InventoryMove]:
             yield InventoryMove(source.name, name, target_name, move.name_at_target(name), amount)
 
 
-def _has_moved(
+def _was_move_made(
     checked: CheckedChange,
     move: Move,
     name: str,
     source: ProviderChange,
     target: ProviderChange | None,
 ) -> bool:
-    """Return whether entries state the present inventories of a class at source and target."""
+    """Return whether inventory of a class moved before: the specification states what is there."""
     sides = ((source, name), (target, move.name_at_target(name)))
     return all(
         provider is not None
@@ -74,9 +74,7 @@ def _has_moved(
 def check_assignments(
     recipe: Recipe[Spec], checked_changes: Iterable[CheckedChange]
 ) -> Iterator[str]:
-    """Yield a fault for each assignment that the rows do not keep, and for each guess without
-    leave.
-    """
+    """Yield a fault for each assignment that rows do not keep, and for forbidden inferred rows."""
     assigned: dict[str, list[_Assigned]] = {}
     for row in recipe.assignments:
         assigned.setdefault(row.consumer_uuid, []).append((row, None))

@@ -134,7 +134,7 @@ class AssignmentMatcher:
     def _match_rows(
         self, snapshot: Snapshot, target_state: TargetState, key: AllocationKey
     ) -> list[tuple[AssignmentRow, Target]]:
-        """Return the rows about an allocation, each with its target; they are used from now on."""
+        """Return the rows about an allocation, each with its target, and mark the rows as used."""
         matches: list[tuple[AssignmentRow, Sequence[Target]]] = []
         for operator_row in self._by_class.get((key.consumer_uuid, key.resource_class), ()):
             if targets := _find_targets(operator_row, snapshot, target_state, key):
@@ -185,7 +185,7 @@ class AssignmentMatcher:
 def _find_targets(
     operator_row: _OperatorRow, snapshot: Snapshot, target_state: TargetState, key: AllocationKey
 ) -> Sequence[Target]:
-    """Return the targets of an allocation that a row may name."""
+    """Return those targets of an allocation that a row of the operator means."""
     row, targets = operator_row.row, target_state.targets[key.inventory]
     if operator_row.move is None:
         state = snapshot.find(row.to_provider)  # an exact UUID wins over a name
@@ -201,7 +201,6 @@ def _find_targets(
 def _report_unknown_consumers(
     rows: Iterable[AssignmentRow], consumers: Collection[str]
 ) -> Iterator[errors.BadFile]:
-    """Yield an error for each row whose consumer does not exist."""
     unknown = (row for row in rows if row.consumer_uuid not in consumers)
     for number, row in enumerate(unknown):
         near = find_similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
@@ -229,7 +228,7 @@ def _make_undecided_row(target_state: TargetState, key: AllocationKey, amount: i
 def _select_targets(
     row: AssignmentRow, provider: str, targets: Sequence[Target]
 ) -> Sequence[Target]:
-    """Return the targets on a provider that suit the class of a row."""
+    """Return the targets on a provider that have the class of a row, if the row names one."""
     matching = [
         target
         for target in targets
@@ -241,7 +240,10 @@ def _select_targets(
 
 
 def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
-    """Return the target of a row, or raise an error if its class has several names there."""
+    """Return the target of a row.
+
+    :raises errors.BadFile: if the provider gets the amount under several classes
+    """
     if len(matching) > 1:
         names = ' and as '.join(target.key.resource_class for target in matching)
         raise row.error(
@@ -261,9 +263,6 @@ def _describe_wrong_target(row: AssignmentRow, providers: Iterable[str]) -> str:
 
 
 def _is_in_trees(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -> bool:
-    """Return whether a consumer has an allocation in some trees.
-
-    :param roots: UUIDs of the roots
-    """
+    """Return whether a consumer has an allocation in trees, given the UUIDs of their roots."""
     states = map(snapshot.providers.get, consumer.allocations)
     return any(state.provider.root_uuid in roots for state in states if state is not None)

@@ -71,7 +71,6 @@ class AssignmentProblem:
         self._add_consumers()
 
     def _add_consumers(self) -> None:
-        """Make items of all allocations that may move."""
         by_consumer: dict[str, list[ConsumerItem]] = {}
         for number, (source, names) in enumerate(self._group_classes()):
             provider = self._target_state.providers[source]
@@ -81,7 +80,7 @@ class AssignmentProblem:
         self._raise_causes()
         for uuid in self._target_state.additions:
             by_consumer.setdefault(uuid, [])
-        pairs = [*chain.from_iterable(starmap(self._judge_items, by_consumer.items()))]
+        pairs = [*chain.from_iterable(starmap(self._make_acceptable_items, by_consumer.items()))]
         self._raise_causes()
         pairs.sort(key=lambda pair: pair[0].allocations[0].order)
         self.consumer_items = [consumer_item for consumer_item, _ in pairs]
@@ -104,16 +103,15 @@ class AssignmentProblem:
             self.bins.append(Bin(min(free, ENOUGH), inventory.units))
         return number
 
-    def find_retained(self, consumer: Consumer, key: InventoryKey) -> int:
-        """Return the amount that a consumer keeps at an inventory, in units of the class."""
+    def find_retained_amount(self, consumer: Consumer, key: InventoryKey) -> int:
+        """Return the amount that a consumer keeps of an inventory, in units of the class."""
         return consumer.amount(*key) - self._find_movable(consumer, key)
 
     def _find_movable(self, consumer: Consumer, key: InventoryKey) -> int:
-        """Return the amount of a consumer at an inventory that may move."""
+        """Return the amount that a consumer has of an inventory and that may move."""
         return consumer.amount(*key) if key in self._target_state.targets else 0
 
     def _raise_causes(self) -> None:
-        """Raise :class:`Refused` if there are causes."""
         if self._causes:
             raise Refused(self._causes)
 
@@ -161,7 +159,7 @@ class AssignmentProblem:
         order: tuple[int, str],
         assigned: Mapping[str, Sequence[tuple[PlannedRow, Target]]],
     ) -> Iterator[ConsumerItem]:
-        """Yield the item of the amounts that no row assigns; they go where rows send the others.
+        """Yield the item of the amounts that no row assigns, to where rows send the other classes.
 
         :param amounts: by class, the amounts of all classes that go together
         :param order: sorts the rows of the plan
@@ -173,7 +171,7 @@ class AssignmentProblem:
         }
         options = self._list_options(consumer, source, unassigned)
         for together in providers:
-            options = _select_options(options, together)
+            options = _select_options_on(options, together)
         if len(providers) > 1 or (unassigned and not options):
             name, classes = self._target_state.name, tuple(amounts)
             self._causes.append(Cause('apart', name, consumer_uuid=consumer.uuid, classes=classes))
@@ -192,12 +190,10 @@ class AssignmentProblem:
         by_name = self._by_name(InventoryKey(source.uuid, name))
         return [(row, by_name[row.to_provider, row.to_resource_class]) for row in rows]
 
-    def _judge_items(
+    def _make_acceptable_items(
         self, consumer_uuid: str, items: Sequence[ConsumerItem]
     ) -> Iterator[tuple[ConsumerItem, Item]]:
-        """Yield the items of a consumer, with the options that the service accepts, and for the
-        search.
-        """
+        """Yield a consumer's items without refused options, each with the item for the search."""
         consumer = self._snapshot.consumers[consumer_uuid]
         key = self._make_cache_key(consumer, items)
         if key is not None and key in self._alike:
@@ -214,7 +210,7 @@ class AssignmentProblem:
         self._causes += judge.causes
 
     def _make_cache_key(self, consumer: Consumer, items: Sequence[ConsumerItem]) -> object:
-        """Return a key that consumers with equal items share; ``None`` for several items."""
+        """Return a key that consumers with an equal item share; ``None`` if it has none."""
         allocations, state = consumer.allocations, self._target_state
         is_plain = len(items) == len(allocations) == 1
         if not is_plain or consumer.uuid in state.additions:
@@ -227,13 +223,13 @@ class AssignmentProblem:
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
 
     def _make_item(self, judged: ConsumerItem) -> Item:
-        """Return the item for the search; one that the service refuses has no option."""
+        """Return a consumer's item as the search knows it; no options if the service refuses it."""
         options: list[tuple[Demand, ...]] = []
         for option in judged.options:
             if judged.divisible:
                 target, amount = option[0][0]
                 stays = target.stays and judged.consumer.uuid not in self._target_state.additions
-                retained = self.find_retained(judged.consumer, target.key)
+                retained = self.find_retained_amount(judged.consumer, target.key)
                 options.append((Demand(self.find_or_add_bin(target.key), amount, retained, stays),))
             else:
                 demands = Counter[int]()
@@ -245,7 +241,7 @@ class AssignmentProblem:
     def _list_options(
         self, consumer: Consumer, source: TargetProvider, amounts: Mapping[str, int]
     ) -> tuple[ConsumerOption, ...]:
-        """Return the options of some classes that go from a source to one provider together."""
+        """Return the options of amounts by class that go from a source to one provider together."""
         key = (source.uuid, tuple(amounts.items()))
         options = self._open.get(key)
         if options is None:
@@ -276,10 +272,10 @@ class AssignmentProblem:
         return max(0, -before.free(key.resource_class))
 
 
-def _select_options(
+def _select_options_on(
     options: Iterable[ConsumerOption], provider_uuids: frozenset[str]
 ) -> tuple[ConsumerOption, ...]:
-    """Return the options whose first amount goes to exactly these providers."""
+    """Return the options that send their first allocation to all these providers and no others."""
     return tuple(
         option
         for option in options

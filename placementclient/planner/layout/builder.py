@@ -66,7 +66,7 @@ class _TreeBuilder(TargetProviders):
 
     def build(self) -> None:
         """Find the sources and targets of the tree, its flows and its additions."""
-        self.find_or_create_stated()
+        self.find_or_create_stated_providers()
         flows = [*self._make_flows()]
         self._check_totals(flows)
         self._target_state.flows += flows
@@ -74,7 +74,7 @@ class _TreeBuilder(TargetProviders):
             self._apply_addition(index, addition)
 
     def _make_flows(self) -> Iterator[InventoryFlow]:
-        """Yield the inventory that the moves take off the sources of the tree."""
+        """Yield the flows of all moves from the sources of the tree."""
         moves = [
             (index, source)
             for index in self.moves
@@ -92,11 +92,15 @@ class _TreeBuilder(TargetProviders):
     def _make_source_flows(
         self, index: int, source: ProviderState, taken: Counter[InventoryKey]
     ) -> Iterator[InventoryFlow]:
-        """Yield the inventory that one move takes off one source, and move the traits."""
+        """Yield the flows of one move from one source, and move the traits.
+
+        :param index: of the move in the specification
+        :param taken: by source and class, the amounts that moves with a figure take
+        """
         move = self._spec.moves[index]
         keys = 'moves', index, 'to_resource_provider'
-        target = self.find_or_create(self.fill_name(move.target, source), source, keys)
-        origin = self.find_or_create(source.uuid)
+        target = self.find_or_create_provider(self.fill_name(move.target, source), source, keys)
+        origin = self.find_or_create_provider(source.uuid)
         if target is None or origin is None:
             return
         if target is not origin:
@@ -114,15 +118,17 @@ class _TreeBuilder(TargetProviders):
         target: TargetProvider,
         taken: Counter[InventoryKey],
     ) -> InventoryFlow | None:
-        """Return the inventory of one class that a move takes; ``None`` if there is nothing to
-        take.
+        """Return the flow of one class by a move; ``None`` if there is nothing to take.
 
+        :param index: of the move in the specification
         :param taken: by source and class, the amounts that other moves take
         """
         move, key = self._spec.moves[index], InventoryKey(origin.uuid, name)
         specified, target_class = move.resources[name], move.name_at_target(name)
         inventory = origin.inventories_before.get(name)
-        has_moved = origin.has_stated_inventory(name) and target.has_stated_inventory(target_class)
+        has_moved = origin.has_inventory_as_stated(name) and target.has_inventory_as_stated(
+            target_class
+        )
         is_pattern = move.source not in (origin.name, origin.uuid) and '{' not in move.source
         if has_moved or (inventory is None and is_pattern):
             return None
@@ -131,10 +137,10 @@ class _TreeBuilder(TargetProviders):
             amount = max(inventory.total - taken[key], 0)
             taken[key] += amount
         if inventory is None or not amount:
-            self.refuse('no-inventory', provider=origin.name, resource_class=name)
+            self.record_cause('no-inventory', provider=origin.name, resource_class=name)
         elif target is origin and target_class == name:
             place = 'moves', index, 'moved_resources', name
-            self.refuse('same-place', place, resource_class=name, provider=origin.name)
+            self.record_cause('same-place', place, resource_class=name, provider=origin.name)
         else:
             return InventoryFlow(key, InventoryKey(target.uuid, target_class), amount, index)
         return None
@@ -149,7 +155,7 @@ class _TreeBuilder(TargetProviders):
         ):
             entry = stated.entry
             if contradicting and entry is not None and 'traits' in entry.spec.whole:
-                self.refuse(
+                self.record_cause(
                     'moved-trait',
                     (*entry.keys[:-1], 'traits'),
                     trait=min(contradicting),
@@ -170,7 +176,7 @@ class _TreeBuilder(TargetProviders):
             source = self._snapshot.providers[source_uuid]
             total = source.inventories[name].total
             if moved[flow.origin] > total >= moved[flow.origin] - flow.amount:
-                self.refuse(
+                self.record_cause(
                     'too-much',
                     ('moves', flow.move, 'moved_resources', name),
                     moved=moved[flow.origin],
@@ -181,18 +187,18 @@ class _TreeBuilder(TargetProviders):
 
     def _apply_addition(self, index: int, addition: Addition) -> None:
         """Add the inventories and allocations of an addition to its provider."""
-        target = self.find_or_create(self.fill_name(addition.name))
+        target = self.find_or_create_provider(self.fill_name(addition.name))
         if target is None:
             return
         gained = {flow.destination for flow in self._target_state.flows}
         for name in addition.inventories:
             if name in target.inventories or InventoryKey(target.uuid, name) in gained:
                 keys = 'additions', index, 'inventories', name
-                self.refuse('has-already', keys, provider=target.name, resource_class=name)
+                self.record_cause('has-already', keys, provider=target.name, resource_class=name)
         for consumer_uuid, amounts in addition.consumers.items():
             if consumer_uuid not in self._snapshot.consumers:
                 at = 'additions', index, 'consumers', consumer_uuid
-                self.refuse('no-consumer', at, consumer_uuid=consumer_uuid)
+                self.record_cause('no-consumer', at, consumer_uuid=consumer_uuid)
             added = self._target_state.additions.setdefault(consumer_uuid, {})
             for name, amount in amounts.items():
                 added[InventoryKey(target.uuid, name)] = amount
@@ -228,9 +234,10 @@ def _take_from_sources(target_state: TargetState) -> dict[InventoryKey, Inventor
 def _give_to_targets(
     target_state: TargetState, moved: Mapping[InventoryKey, Inventory]
 ) -> set[InventoryKey]:
-    """Add the moved amounts to the targets; return the sources whose reserved amount targets state.
+    """Add the moved amounts to the targets.
 
     :param moved: the inventories of the sources before
+    :return: the inventories of sources of which a target states the reserved amount
     """
     reserving: set[InventoryKey] = set()
     received: dict[InventoryKey, list[InventoryFlow]] = {}
@@ -260,7 +267,7 @@ def _give_to_targets(
 
 
 def _set_fields(inventory: Inventory, fields: Mapping[str, object], before: Inventory) -> Inventory:
-    """Return an inventory with other fields; a max_unit that was the total is the new total.
+    """Return an inventory with other fields; a max_unit that equaled the total follows it.
 
     Nova's drivers report both alike.
 
@@ -282,9 +289,7 @@ def _release_reserved(target_state: TargetState, flows: list[InventoryFlow], amo
 
 
 def _apply_stated_inventories(target_state: TargetState) -> Iterator[Cause]:
-    """Apply the stated inventories that nothing is moved into; yield a cause for each without a
-    total.
-    """
+    """Apply stated inventories that no move goes into; yield a cause for each without a total."""
     for target in target_state.providers.values():
         for name, stated in target.stated.items():
             present = target.inventories.get(name)
@@ -300,8 +305,9 @@ def _apply_stated_inventories(target_state: TargetState) -> Iterator[Cause]:
 
 
 def _apply_whole_entries(target_state: TargetState) -> Iterator[Cause]:
-    """Remove the unused inventories that whole entries leave out; yield a cause for each
-    contradiction.
+    """Remove unused inventories that entries with ``whole: [inventories]`` leave out.
+
+    Yield a cause for each such entry that contradicts moves or usages.
     """
     net = Counter[InventoryKey]()
     for flow in target_state.flows:
@@ -318,7 +324,7 @@ def _apply_whole_inventories(
     entry: SpecEntry,
     net: Mapping[InventoryKey, int],
 ) -> Iterator[Cause]:
-    """Remove the unused inventories that one whole entry leaves out; yield its contradictions.
+    """Remove unused inventories that one such entry leaves out; yield its contradictions.
 
     :param net: by how much the moves change each inventory
     """
@@ -345,8 +351,9 @@ def _lower_reserved(
     moved: Mapping[InventoryKey, Inventory],
     reserving: set[InventoryKey],
 ) -> Iterator[Cause]:
-    """Lower the reserved amounts of sources to what is left there; yield a cause for each that no
-    target states instead.
+    """Lower the reserved amounts of sources to what is left there.
+
+    Yield a cause for each reserved amount that is lost: no target states it instead.
 
     :param moved: the inventories of the sources before
     :param reserving: the inventories of sources whose reserved amount a target states

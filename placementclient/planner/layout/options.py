@@ -105,8 +105,7 @@ class ConsumerJudge:
         ]
 
     def list_acceptable_items(self) -> Iterator[ConsumerItem]:
-        """Yield the items with the options that the service accepts; items that depend on others
-        are joined.
+        """Yield the items with the options that the service accepts; dependent items become one.
 
         :raises Refused: if there are too many options to try
         """
@@ -146,7 +145,7 @@ class ConsumerJudge:
         )
 
     def _join_items(self, items: Sequence[ConsumerItem]) -> Iterator[ConsumerItem]:
-        """Yield one item for several, with the options that the service accepts."""
+        """Yield one item in the place of several, with the options that the service accepts."""
         if len(items) == 1 and items[0].divisible and not self._wrong:
             yield items[0]  # only the search knows the amounts
             return
@@ -154,7 +153,7 @@ class ConsumerJudge:
         accepted = tuple(option for option in options if self._is_accepted(option))
         touched = {target.key for target, _ in _list_parts(options)}
         if not accepted and not touched.issuperset(self._wrong):
-            self.causes += map(self._explain_retained, self._wrong)
+            self.causes += map(self._make_retained_amount_cause, self._wrong)
         elif items:
             allocations = tuple(chain(*(item.allocations for item in items)))
             yield ConsumerItem(
@@ -162,7 +161,7 @@ class ConsumerJudge:
             )
 
     def _combine_options(self, items: Sequence[ConsumerItem]) -> Iterable[ConsumerOption]:
-        """Return combinations of one option of every item, those with the fewest parts first."""
+        """Return the combinations of one option of each item, those with the fewest parts first."""
         if len(items) == 1 and not items[0].divisible:
             return items[0].options
         numbers = (
@@ -177,9 +176,7 @@ class ConsumerJudge:
         return sorted(options, key=lambda option: sum(map(len, option)))
 
     def _is_accepted(self, option: ConsumerOption) -> bool:
-        """Return whether the service accepts an option; it checks all allocations when it writes
-        one.
-        """
+        """Return whether the service would accept all allocations that the consumer then has."""
         after = self._retained.copy()
         parts = list(_list_parts([option]))
         for target, amount in parts:
@@ -187,10 +184,8 @@ class ConsumerJudge:
         touched = {*self._wrong, *(target.key for target, _ in parts)}
         return after == self._unwritten or all(self._admits(key, after[key]) for key in touched)
 
-    def _explain_retained(self, key: InventoryKey) -> Cause:
-        """Return the cause that an amount which stays would be refused when the consumer is
-        written.
-        """
+    def _make_retained_amount_cause(self, key: InventoryKey) -> Cause:
+        """Return the cause that the service would refuse to write an amount that stays."""
         state = self._snapshot.providers[key.provider_uuid]
         return Cause(
             'unacceptable',

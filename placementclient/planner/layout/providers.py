@@ -51,14 +51,18 @@ class TargetProviders:
         self.moves = scope.moves
         #: the entries about this tree by the UUID of an existing provider, else by the name
         self._entries: dict[str, SpecEntry] = {}
-        self._find_entries(scope.providers, planned)
+        self._add_tree_entries(scope.providers, planned)
         #: the additions of this tree, by their indexes
-        self.additions = dict(self._find_additions(scope.additions))
+        self.additions = dict(self._add_tree_additions(scope.additions))
         #: the names with ``{source}`` in them, which stand for the targets of several sources
         self._source_templates = [key for key in self._entries if has_placeholder(key)]
 
-    def _find_entries(self, indexes: Iterable[int], planned: Collection[str] | None) -> None:
-        """Add the entries of ``providers`` that are about this tree."""
+    def _add_tree_entries(self, indexes: Iterable[int], planned: Collection[str] | None) -> None:
+        """Add those entries of ``providers`` that are about this tree.
+
+        :param indexes: of entries in the specification
+        :param planned: the names of the providers of a plan that is made again; ``None``: no plan
+        """
         targets = {self.fill_name(self._spec.moves[index].target) for index in self.moves}
         entries = {index: self._spec.providers[index] for index in indexes}
         parents = {
@@ -76,7 +80,9 @@ class TargetProviders:
     ) -> bool:
         """Return whether an entry may be about this tree, or about a provider that shares with it.
 
-        :param parents: the parents of entries, by the names of both
+        :param name: of the provider in the entry
+        :param parents: by the name of a provider, the name of the parent that an entry states
+        :param planned: the names of the providers of a plan that is made again; ``None``: no plan
         """
         state = self._snapshot.find(name)
         if state is not None:
@@ -93,8 +99,11 @@ class TargetProviders:
             name = parent
         return True
 
-    def _find_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
-        """Yield the additions of this tree, each with its index."""
+    def _add_tree_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
+        """Add and yield those additions that are about this tree, each with its index.
+
+        :param indexes: of additions in the specification
+        """
         for index in indexes:
             addition = self._spec.additions[index]
             name = self.fill_name(addition.name)
@@ -112,7 +121,7 @@ class TargetProviders:
                 yield index, addition
 
     def _add_entry(self, name: str, entry: SpecEntry) -> None:
-        """Add an entry; refuse a second one about the same provider under another name."""
+        """Add an entry; record a cause if another entry has another name for its provider."""
         state = self._snapshot.find(name)
         key = state.uuid if state else name
         first = self._entries.setdefault(key, entry)
@@ -120,9 +129,12 @@ class TargetProviders:
             self._refuse_duplicate(key, first, entry)
 
     def _refuse_duplicate(self, key: str, first: SpecEntry, entry: SpecEntry) -> None:
-        """Record that two entries are about the same provider."""
+        """Record the cause that two entries are about the same provider.
+
+        :param key: its UUID if it exists, else its name
+        """
         state = self._snapshot.find(key)
-        self.refuse(
+        self.record_cause(
             'named-twice',
             entry.keys,
             provider=state.name if state else key,
@@ -130,7 +142,7 @@ class TargetProviders:
             other=first.spec.name,
         )
 
-    def refuse(self, kind: str, keys: Keys | None = None, **values: object) -> None:
+    def record_cause(self, kind: str, keys: Keys | None = None, **values: object) -> None:
         """Record a cause for which the tree cannot be planned."""
         self._causes.append(Cause(kind, self._root.name, keys, **values))
 
@@ -151,20 +163,20 @@ class TargetProviders:
                 ):
                     yield state
         elif exact is None or move.source != name:
-            self.refuse('no-source', provider=name)
+            self.record_cause('no-source', provider=name)
 
-    def find_or_create_stated(self) -> None:
+    def find_or_create_stated_providers(self) -> None:
         """Find or create the providers of all entries without ``{source}``."""
         for name in self._entries:
             if name not in self._source_templates:
-                self.find_or_create(name)
+                self.find_or_create_provider(name)
 
-    def find_or_create(
+    def find_or_create_provider(
         self, name: str, source: ProviderState | None = None, keys: Keys = ()
     ) -> TargetProvider | None:
         """Return the provider of a name or UUID; create it if it does not exist.
 
-        :param source: of the move that leads there
+        :param source: the source of the move that leads to the provider
         :param keys: the way to its name in the specification; by default to that of its entry
         :returns: ``None`` if that is impossible; then the cause is recorded
         """
@@ -176,11 +188,11 @@ class TargetProviders:
             if other.spec is not first.spec:
                 self._refuse_duplicate(key, first, other)
         entry = entries[0] if entries else None
-        if entry is not None and self._has_other_uuid(entry, state):
+        if entry is not None and self._refuse_other_uuid(entry, state):
             return None
         provider, stated = self._made.get(key), entry.spec if entry else None
         if provider is None and state is not None:
-            provider = self._use_existing(state, stated)
+            provider = self._use_existing_provider(state, stated)
         elif provider is None:
             keys = keys or (entry.keys if entry else ())
             provider = self._create_provider(name, stated, source, keys)
@@ -201,19 +213,17 @@ class TargetProviders:
             keys += [key for key in self._source_templates if self.fill_name(key, source) in names]
         return [self._entries[key] for key in keys]
 
-    def _has_other_uuid(self, entry: SpecEntry, state: ProviderState | None) -> bool:
-        """Return whether an entry gives another UUID than its provider has, and refuse the entry
-        then.
-        """
+    def _refuse_other_uuid(self, entry: SpecEntry, state: ProviderState | None) -> bool:
+        """Record a cause and return True if an entry states another UUID than its provider has."""
         spec = entry.spec
         state = state or self._snapshot.providers.get(spec.uuid or '')
         if state is None or spec.uuid is None or (state.uuid, state.name) == (spec.uuid, spec.name):
             return False
         keys = *entry.keys[:-1], 'uuid'
-        self.refuse('other-uuid', keys, provider=state.name, uuid=state.uuid)
+        self.record_cause('other-uuid', keys, provider=state.name, uuid=state.uuid)
         return True
 
-    def _use_existing(
+    def _use_existing_provider(
         self, state: ProviderState, entry: ProviderSpec | None
     ) -> TargetProvider | None:
         """Return an existing provider for the target state; ``None`` if it is in a foreign tree."""
@@ -224,7 +234,7 @@ class TargetProviders:
             root = state.provider.root_uuid
             owner = self._snapshot.providers.get(root)
             name = owner.name if owner else root
-            self.refuse('foreign-target', provider=state.name, root=name)
+            self.record_cause('foreign-target', provider=state.name, root=name)
             return None
         return self._target_state.providers.get(state.uuid) or TargetProvider(
             state.uuid,
@@ -238,11 +248,13 @@ class TargetProviders:
         )
 
     def _check_parent(self, state: ProviderState, desired: str) -> None:
-        """Refuse an entry that puts an existing provider below another parent."""
+        """Record a cause if an entry states another parent than an existing provider has."""
         parent = self._members.get(state.provider.parent_provider_uuid or '')
         is_other = parent is not None and self._snapshot.find(desired) != parent
         if parent is not None and is_other and not has_placeholder(desired):
-            self.refuse('wrong-parent', provider=state.name, parent=parent.name, wanted=desired)
+            self.record_cause(
+                'wrong-parent', provider=state.name, parent=parent.name, wanted=desired
+            )
 
     def _create_provider(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None, keys: Keys
@@ -250,13 +262,13 @@ class TargetProviders:
         """Return a new provider for the target state; ``None`` if it cannot be created."""
         owner = self._created.get(name, self._root.name)
         if is_uuid(name):
-            self.refuse('no-target', keys, provider=name)
+            self.record_cause('no-target', keys, provider=name)
             return None
         if owner != self._root.name:
-            self.refuse('made-twice', provider=name, root=owner)
+            self.record_cause('made-twice', provider=name, root=owner)
             return None
         if len(name) > LONGEST_NAME:
-            self.refuse('long-name', keys, name=name, longest=LONGEST_NAME)
+            self.record_cause('long-name', keys, name=name, longest=LONGEST_NAME)
         template = ROOT if entry or source is None else SOURCE
         if entry is not None and entry.parent is not None:
             template = entry.parent
@@ -264,7 +276,7 @@ class TargetProviders:
         self._pending.add(name)
         parent = self._find_parent_uuid(parent_name, source)
         if parent is None:
-            self.refuse('no-parent', parent=parent_name, provider=name)
+            self.record_cause('no-parent', parent=parent_name, provider=name)
             return None
         chosen = str(uuid.uuid5(uuid.UUID(self._root.uuid), name))
         stated = entry.uuid if entry is not None else None
@@ -279,5 +291,5 @@ class TargetProviders:
             return self._made[name].uuid
         if name in self._pending or is_uuid(name) or not self._list_entries(name, None, source):
             return None
-        parent = self.find_or_create(name, source)
+        parent = self.find_or_create_provider(name, source)
         return parent.uuid if parent else None

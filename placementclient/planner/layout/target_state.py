@@ -84,8 +84,8 @@ class TargetProvider:
         self.aggregates = added.union(spec.aggregates)
         self.stated.update(spec.inventories)
 
-    def has_stated_inventory(self, resource_class: str) -> bool:
-        """Return whether a whole entry states the inventory of a class as it is already."""
+    def has_inventory_as_stated(self, resource_class: str) -> bool:
+        """Return whether the specification states the inventory of a class exactly as it is now."""
         inventory = self.inventories_before.get(resource_class)
         return self.entry is not None and self.entry.spec.matches_inventory(
             resource_class, inventory
@@ -156,12 +156,10 @@ class TargetState:
         return join_names([root.name for root in self.roots], 8)
 
     def find_tree_name(self, provider: TargetProvider) -> str:
-        """Return the name of a provider's tree; if it is in no tree of these, all names."""
+        """Return the name of a provider's tree; the names of all trees if it is in none of them."""
         roots = {root.uuid: root.name for root in self.roots}
         return roots.get(provider.root_provider_uuid, self.name)
 
     def is_local(self, provider: TargetProvider) -> bool:
-        """Return whether a provider is in one of these trees, and not in a tree that shares with
-        them.
-        """
+        """Return whether a provider is in one of these trees, not in one that shares with them."""
         return any(provider.root_provider_uuid == root.uuid for root in self.roots)

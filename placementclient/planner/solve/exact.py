@@ -46,10 +46,10 @@ def place_items(
 ) -> list[list[ItemPlacement]] | None:
     """Return a solution with the fewest divisions, then the earliest options, or ``None``.
 
-    :param undivided: leave whole what may be divided
+    :param undivided: divide no item
     :raises OutOfBudget: if neither is known in time
     """
-    return _Model(problem, budget, undivided).find_best()
+    return _Model(problem, budget, undivided).find_best_solution()
 
 
 def find_possible_options(
@@ -61,8 +61,8 @@ def find_possible_options(
     :raises OutOfBudget: if it takes longer; what was found until then is in ``decision``
     """
     model = _Model(problem, budget)
-    while (solution := model.find_unexplored(decision)) is not None:
-        decision.record(solution)
+    while (solution := model.find_unexplored_solution(decision)) is not None:
+        decision.record_solution(solution)
 
 
 def find_core(problem: NumberedProblem, budget: cpsat.Budget) -> tuple[NumberedProblem, bool]:
@@ -119,7 +119,7 @@ class _Model:
             if load:
                 self._model.add(sum(load) <= bin_.free)
 
-    def find_best(self) -> list[list[ItemPlacement]] | None:
+    def find_best_solution(self) -> list[list[ItemPlacement]] | None:
         """Return a solution with the fewest parts, then with the first options; or ``None``."""
         solution = self.solve()
         if solution is None:
@@ -142,7 +142,10 @@ class _Model:
     def _minimize_parts(
         self, solution: list[list[ItemPlacement]], divisions: Sequence[IntVar]
     ) -> list[list[ItemPlacement]]:
-        """Return a solution with the fewest parts, which later ones may not exceed."""
+        """Return a solution with the fewest parts, and let no later solution have more parts.
+
+        :param divisions: for each share of an item, whether it is used
+        """
         self._model.minimize(sum(divisions))
         solution = self.solve(EFFORT * 10) or solution
         placed = chain(
@@ -151,7 +154,7 @@ class _Model:
         self._model.add(sum(divisions) <= sum(map(len, placed)))
         return solution
 
-    def find_unexplored(self, decision: Decision) -> list[list[ItemPlacement]] | None:
+    def find_unexplored_solution(self, decision: Decision) -> list[list[ItemPlacement]] | None:
         """Return a solution with an option that is not known to be possible."""
         unexplored = self._list_unexplored(decision)
         if not unexplored:
@@ -166,7 +169,7 @@ class _Model:
         return solution
 
     def _list_unexplored(self, decision: Decision) -> list[IntVar]:
-        """Return variables of which one is true in each solution with something new.
+        """Return variables of which one is true in each solution that ``decision`` does not know.
 
         New is an option that is not known to be possible, and another division of an item that
         all solutions so far divide alike.
@@ -219,24 +222,25 @@ class _Model:
             shares.append(_Share(amount, used))
         self._model.add(sum(share.amount for share in shares) == group.item.size)
         for (demand,), share in zip(group.item.options, shares, strict=True):
-            judged: list[LiteralT] = [share.used]
+            conditions: list[LiteralT] = [share.used]
             if demand.stays:
                 # A divided item moves in part, so the units apply to the rest, too.
-                judged.append(~self._make_literal(share.amount == demand.amount))
-            self._require_units(demand.bin, share.amount + demand.retained, judged)
+                conditions.append(~self._make_literal(share.amount == demand.amount))
+            self._require_admitted_amount(demand.bin, share.amount + demand.retained, conditions)
         return shares
 
-    def _require_units(self, where: int, amount: LinearExpr, judged: Sequence[LiteralT]) -> None:
+    def _require_admitted_amount(
+        self, bin_index: int, amount: LinearExpr, conditions: Sequence[LiteralT]
+    ) -> None:
         """Require an amount that the units of a bin allow, if all conditions hold.
 
-        :param where: the number of the bin
-        :param judged: the conditions
+        :param bin_index: which of the bins
         """
-        least, largest, step = self._problem.bins[where].units
+        least, largest, step = self._problem.bins[bin_index].units
         steps = self._model.new_int_var(0, largest // step, '')
-        self._model.add(amount == step * steps).only_enforce_if(*judged)
-        self._model.add(amount >= least).only_enforce_if(*judged)
-        self._model.add(amount <= largest).only_enforce_if(*judged)
+        self._model.add(amount == step * steps).only_enforce_if(*conditions)
+        self._model.add(amount >= least).only_enforce_if(*conditions)
+        self._model.add(amount <= largest).only_enforce_if(*conditions)
 
     def _add_hints(self, placements: Sequence[Sequence[ItemPlacement]]) -> None:
         """Let the solver begin with a solution."""
@@ -250,7 +254,11 @@ class _Model:
                     self._model.add_hint(share.used, int(option in amounts))
 
     def solve(self, effort: float = inf) -> list[list[ItemPlacement]] | None:
-        """Return a solution; ``None``: there is none, or the effort was too small to find one."""
+        """Return a solution; ``None``: there is none, or the effort was too small to find one.
+
+        :param effort: in the solver's deterministic unit, about a second
+        :raises OutOfBudget: if the time ends an unlimited search
+        """
         solved = self._budget.solve(self._model, effort)
         if effort == inf and solved.status == 'UNKNOWN':
             raise OutOfBudget

@@ -23,7 +23,7 @@ MOST_STEPS = 200_000
 
 
 def place_items(problem: NumberedProblem) -> list[list[ItemPlacement]] | None:
-    """Return the bins of each item, in a solution that divides as few items as possible.
+    """Return the placements of each group's items, with as few divided items as possible.
 
     Return ``None`` if the heuristic finds none.
     """
@@ -37,7 +37,7 @@ def find_possible_options(problem: NumberedProblem, decision: Decision) -> None:
         while is_new:
             number = sum(map(len, decision.possible))
             placements = _fit_items(problem, is_even=is_even, explored_options=decision.possible)
-            decision.record(placements or ())
+            decision.record_solution(placements or ())
             is_new = sum(map(len, decision.possible)) > number
     _try_open_options(problem, decision)
 
@@ -48,13 +48,13 @@ def _try_open_options(problem: NumberedProblem, decision: Decision) -> None:
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):
             is_open = option not in decision.possible[index]
-            if is_open and _do_units_admit(problem, group.item, demands) and tries_left > 0:
+            if is_open and _is_whole_admitted(problem, group.item, demands) and tries_left > 0:
                 tries_left -= 1
                 first = index, option
                 placements = _fit_items(problem, is_even=True, placed_first=first) or _fit_items(
                     problem, placed_first=first
                 )
-                decision.record(placements or ())
+                decision.record_solution(placements or ())
 
 
 def find_overfull_part(problem: NumberedProblem) -> NumberedProblem | None:
@@ -134,7 +134,7 @@ def _place_group(
     options = [
         (option, demands)
         for option, demands in enumerate(group.item.options)
-        if _do_units_admit(problem, group.item, demands)
+        if _is_whole_admitted(problem, group.item, demands)
     ]
     while left := group.count - len(placed):
         if is_even:
@@ -154,7 +154,7 @@ def _place_group(
 
 
 def _take_room(free: list[int], demands: Sequence[Demand], most: int) -> int:
-    """Take the room for at most ``most`` items; return the number of items that have room."""
+    """Take the room for ``most`` items, or fewer, off ``free``; return the number of items."""
     rooms = (max(free[demand.bin], 0) // demand.amount for demand in demands)
     number = min(most, *rooms)
     for demand in demands:
@@ -165,7 +165,7 @@ def _take_room(free: list[int], demands: Sequence[Demand], most: int) -> int:
 def _compute_free_share(
     problem: NumberedProblem, free: Sequence[int], demands: Sequence[Demand]
 ) -> float:
-    """Return the share of its bins that an option would leave free."""
+    """Return the smallest share of a bin that an option would leave free."""
     return min(
         (free[demand.bin] - demand.amount) / max(problem.bins[demand.bin].free, 1)
         for demand in demands
@@ -180,7 +180,7 @@ def _divide_item(problem: NumberedProblem, item: Item, free: list[int]) -> ItemP
     left, parts = item.size, list[Part]()
     for option, demand in enumerate(demands):
         most = min(left, free[demand.bin])
-        amount = problem.bins[demand.bin].largest_part(most, demand.retained)
+        amount = problem.bins[demand.bin].find_largest_part(most, demand.retained)
         if amount:
             parts.append(Part(option, amount))
             free[demand.bin] -= amount
@@ -191,11 +191,10 @@ def _divide_item(problem: NumberedProblem, item: Item, free: list[int]) -> ItemP
     return None if left or has_fewer_parts else tuple(parts)
 
 
-def _do_units_admit(problem: NumberedProblem, item: Item, demands: Sequence[Demand]) -> bool:
-    """Return whether the units of a bin allow the whole of an item, if it may be divided."""
+def _is_whole_admitted(problem: NumberedProblem, item: Item, demands: Sequence[Demand]) -> bool:
+    """Return whether an option may have a divisible item whole; True for all other items."""
     return not item.divisible or problem.bins[demands[0].bin].admits(demands[0])
 
 
 def _sum_amounts(demands: Sequence[Demand]) -> int:
-    """Return the amount of an item in all its bins."""
     return sum(demand.amount for demand in demands)

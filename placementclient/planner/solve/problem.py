@@ -45,11 +45,11 @@ class Bin(NamedTuple):
     units: Units = Units()
 
     def admits(self, demand: Demand) -> bool:
-        """Return whether the units allow the whole of an item that may be divided, or it stays."""
+        """Return whether this may have a whole divisible item: units allow it, or it stays here."""
         return demand.stays or self.units.admits(demand.amount + demand.retained)
 
-    def largest_part(self, most: int, retained: int) -> int:
-        """Return the largest possible amount up to ``most`` beside ``retained``, or 0."""
+    def find_largest_part(self, most: int, retained: int) -> int:
+        """Return the largest part up to ``most`` that units allow beside ``retained``, or 0."""
         least, largest, step = self.units
         total = min(most + retained, largest) // step * step
         return total - retained if total >= least and total > retained else 0
@@ -70,7 +70,7 @@ class Item:
 
     @property
     def size(self) -> int:
-        """Return the size of an item that may be divided."""
+        """The whole amount of an item that may be divided."""
         return self.options[0][0].amount
 
 
@@ -106,8 +106,8 @@ class Decision:
     fixed: list[bool]
     proved: bool = True
 
-    def record(self, placements: Sequence[Iterable[ItemPlacement]]) -> None:
-        """Record the options of a solution as possible."""
+    def record_solution(self, placements: Sequence[Iterable[ItemPlacement]]) -> None:
+        """Record that the options of a further solution are possible."""
         for index, others in enumerate(placements):
             for placement in others:
                 self.possible[index].update(option for option, _ in placement)

@@ -186,17 +186,17 @@ class _Search:
         return [demand.bin for demand in demands]
 
     def _is_possible(self, item: Item, option: Sequence[Demand]) -> bool:
-        """Return whether some part of an item may go by an option, if no other open item counts."""
+        """Return whether an option has room for some part of an item, without other open items."""
         if self._has_room(item, option):
             return True
         if not item.divisible:
             return False
         (demand,) = option  # an item that may be divided has one demand for each option
         most = min(demand.amount, self.free[demand.bin])
-        return self._bins[demand.bin].largest_part(most, demand.retained) > 0
+        return self._bins[demand.bin].find_largest_part(most, demand.retained) > 0
 
     def _has_room(self, item: Item, option: Sequence[Demand]) -> bool:
-        """Return whether the whole of an item may go by an option, if no other open item counts."""
+        """Return whether an option has room for a whole item, without other open items."""
         return all(
             demand.amount <= self.free[demand.bin]
             and (not item.divisible or self._bins[demand.bin].admits(demand))
@@ -268,7 +268,7 @@ def decide_problem(problem: NumberedProblem, timeout: float = TIMEOUT) -> Decisi
     if placements is None:
         return SearchVerdict.IMPOSSIBLE
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
-    decision.record(placements)
+    decision.record_solution(placements)
     _find_possible_options(problem, decision, Budget(timeout * PROOF))
     for index, group in enumerate(problem.groups):
         if not group.item.divisible:

@@ -25,7 +25,7 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
     :raises errors.BadFile: if the text is something else, or has a row twice; with all faults and
         their lines
     """
-    written = next((line for line in split_lines(text) if _is_data(line)), '')
+    written = next((line for line in split_lines(text) if _is_data_line(line)), '')
     if not written:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
     _refuse_other_separators(written, path)
@@ -92,11 +92,11 @@ def format_skeleton(undecided: Iterable[UndecidedRow]) -> str:
 
 
 def _join_names(names: Iterable[str]) -> str:
-    """Return names for a comment, on one line."""
+    """Return names separated by bars, for one line of a comment."""
     return ' | '.join(name if name.isprintable() else ascii(name) for name in names)
 
 
-def _is_data(line: str) -> bool:
+def _is_data_line(line: str) -> bool:
     """Return whether a line is neither empty nor a comment."""
     return bool(line.strip()) and not line.startswith('#')
 
@@ -109,7 +109,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
     """
     header: list[str] | None = None
     written = split_lines(text.lstrip('\ufeff'))
-    lines = (f'{line}\n' if _is_data(line) else '\n' for line in written)
+    lines = (f'{line}\n' if _is_data_line(line) else '\n' for line in written)
     reader = csv.reader(lines, strict=True)
     try:
         for cells in reader:

@@ -85,7 +85,7 @@ class SpecCheck:
 
     def check_selections(self) -> Iterator[errors.BadFile]:
         """Yield an error for each entry of ``trees`` and each source that selects no tree."""
-        if not self._is_listed and self._trees and self._is_partial():
+        if not self._is_listed and self._trees and self._has_planned_trees_alone():
             return
         yield from self._check_root_names()
         yield from self._check_root_uuids()
@@ -111,7 +111,6 @@ class SpecCheck:
         return self._spec.error(reason + hint, *keys)
 
     def _list_provider_names(self) -> list[str]:
-        """Return the names of the providers in the snapshot."""
         return [state.name for state in self._snapshot.providers.values()]
 
     def _check_name(self, spec_name: _SpecName) -> Iterator[errors.BadFile]:
@@ -168,8 +167,7 @@ class SpecCheck:
             return True
         return parent in preceding or self._snapshot.find(parent) is not None
 
-    def _is_partial(self) -> bool:
-        """Return whether the snapshot has only the trees to plan and sharing providers."""
+    def _has_planned_trees_alone(self) -> bool:
         states = map(self._snapshot.find, self._trees)
         roots = {state.provider.root_uuid for state in states if state is not None}
         return all(
@@ -226,24 +224,24 @@ class SpecCheck:
 def _list_names(spec: Spec) -> Iterator[_SpecName]:
     """Yield each class and trait that a specification names, in the order of its sections."""
     selection = spec.trees or TreeSelection()
-    yield from _list_in(_CLASS, ('trees', 'class'), selection.classes, is_needed=True)
-    yield from _list_in(_TRAIT, ('trees', 'trait'), selection.traits, is_needed=True)
+    yield from _list_names_at(_CLASS, ('trees', 'class'), selection.classes, is_needed=True)
+    yield from _list_names_at(_TRAIT, ('trees', 'trait'), selection.traits, is_needed=True)
     for index, move in enumerate(spec.moves):
         at: Keys = ('moves', index)
-        yield from _list_in(_CLASS, (*at, 'moved_resources'), move.resources, is_needed=True)
+        yield from _list_names_at(_CLASS, (*at, 'moved_resources'), move.resources, is_needed=True)
         for name, new_name in move.renamed.items():
             yield _SpecName(_CLASS, new_name, (*at, 'as', name), is_needed=False)
-        yield from _list_in(_TRAIT, (*at, 'moved_traits'), move.traits, is_needed=True)
+        yield from _list_names_at(_TRAIT, (*at, 'moved_traits'), move.traits, is_needed=True)
     for section, entries in spec.sections.items():
         for index, entry in enumerate(entries):
             at = (section, index)
-            yield from _list_in(_CLASS, (*at, 'inventories'), entry.inventories)
-            yield from _list_in(_TRAIT, (*at, 'traits'), entry.traits)
+            yield from _list_names_at(_CLASS, (*at, 'inventories'), entry.inventories)
+            yield from _list_names_at(_TRAIT, (*at, 'traits'), entry.traits)
     for index, group in enumerate(spec.together):
-        yield from _list_in(_CLASS, ('together', index), group)
+        yield from _list_names_at(_CLASS, ('together', index), group)
 
 
-def _list_in(
+def _list_names_at(
     kind: str, keys: Keys, names: Sequence[str] | Mapping[str, object], *, is_needed: bool = False
 ) -> Iterator[_SpecName]:
     """Yield the names of a list, or the keys of a mapping, in a specification.

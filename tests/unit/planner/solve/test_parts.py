@@ -28,7 +28,7 @@ def problem(free, *groups):
 def decision(placements):
     """What one solution tells."""
     decided = Decision(placements, [set() for _ in placements], [True] * len(placements))
-    decided.record(placements)
+    decided.record_solution(placements)
     return decided
 
 
