@@ -9,8 +9,15 @@ _NAMED = ('left alone', 'done in part', 'not known', 'failed', 'differs')
 
 #: The program in the commands of the package that texts name.
 _OWN_COMMAND = re.compile(r'\bplacement(?= (?:resource|allocation candidate|trait) )')
-#: What people say for a resource class whose name is not like it.
-_SYNONYMS = {'RAM': 'MEMORY_MB'}
+#: The words that people use for names that look different.
+_SYNONYMS = {
+    'RAM': ('MEMORY_MB',),
+    'SERVER': ('CONSUMER',),
+    'INSTANCE': ('CONSUMER',),
+    'TENANT': ('PROJECT',),
+    'NODE': ('HOST', 'TREE'),
+    'HYPERVISOR': ('HOST', 'TREE'),
+}
 #: The beginning of a UUID, from the length on at which it is no word.
 _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
@@ -38,8 +45,8 @@ def find_closest_words(unknown: Iterable[str], words: Iterable[str]) -> list[str
 
 
 def _find_same_word(word: str, candidates: Iterable[str]) -> list[str]:
-    """Return the words that differ from a word in case only, or the class that it stands for."""
-    meant = {word.upper(), _SYNONYMS.get(word.upper())}
+    """Return the words that differ from a word in case only, or that mean the same."""
+    meant = {word.upper(), *_SYNONYMS.get(word.upper(), ())}
     return sorted(name for name in candidates if name.upper() in meant)
 
 

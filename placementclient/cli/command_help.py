@@ -5,32 +5,43 @@ import argparse
 import functools
 import itertools
 import pkgutil
+import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from placementclient.basis.wording import find_closest_words, format_suggestion
+from placementclient.basis.wording import find_closest_words, format_suggestion, suggest_similar
+from placementclient.cli import entry_points
 
 #: How many words of a command's name make its subject.
 DEPTH = 3
 #: The most suggestions, and their least similarity to the typed words.
 SUGGESTIONS, ALIKE = 3, 0.75
 
+#: The beginnings of errors of argparse.
+MISSING = 'the following arguments are required: '
+_UNKNOWN = 'unrecognized arguments: '
+_WRONG_CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*?)'")
+#: The options of all commands that print a table.
+_OUTPUT = {'c', 'f', 'column', 'format'}
 #: The option that a word probably means where a command has no such option, but that one.
 _SYNONYMS = {
     'trait': 'required',
     'with-trait': 'required',
     'with-class': 'resource',
     'json': 'format',
+    'servers': 'requests',
+    'aggregate': 'member-of',
+    'sort': 'sort-column',
+    'force': 'yes',
 }
 
-#: The command that takes arguments which another does not; {} stands for the first of them.
+#: The command that takes arguments which another does not, and the option for each of them.
 _OTHER_FORMS = {
-    'inventory set': 'placement resource provider inventory class set PROVIDER CLASS --total N',
-    'inventory delete': 'placement resource provider inventory delete PROVIDER --resource-class '
-    'CLASS',
-    'aggregate set': 'placement resource provider aggregate set PROVIDER --aggregate AGGREGATE',
-    'resource provider list': 'placement resource provider show {}',
+    'inventory set': ('resource provider inventory class set', ''),
+    'inventory delete': ('resource provider inventory delete', '--resource-class'),
+    'aggregate set': ('resource provider aggregate set', '--aggregate'),
+    'resource provider list': ('resource provider show', ''),
 }
 
 #: The command that people look for under another name.
@@ -100,46 +111,66 @@ def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     return collected
 
 
-def suggest_options(
-    message: str, parsers: Iterable[argparse.ArgumentParser], arguments: Sequence[str] = ()
+def suggest_arguments(
+    message: str, parsers: Sequence[argparse.ArgumentParser], typed: Sequence[str] = ()
 ) -> str:
-    """Return suggestions for a mistyped option, to follow an error of argparse.
+    """Return what an operator probably meant, to follow an error of argparse.
 
-    :param arguments: the arguments of the command, of which argparse names the missing ones first
+    :param parsers: that of the command, and that of the program
+    :param typed: the arguments of the command, of which argparse names the missing ones first
     """
-    listed = list(parsers)
-    if message.startswith('the following arguments are required: '):
-        return _suggest_instead_of_missing(listed, arguments)
-    if message.startswith('unrecognized arguments: '):
-        return _suggest_instead_of_unknown(listed, message)
+    if message.startswith(MISSING):
+        options = _list_documented_options(parsers)
+        names = [word.partition('=')[0].lstrip('-') for word in typed if word[:2] == '--']
+        near = find_closest_words([name for name in names if name not in options], options)
+        return _suggest_options(near)
+    if message.startswith(_UNKNOWN):
+        return _suggest_instead_of_unknown(parsers, message.removeprefix(_UNKNOWN).split(), typed)
+    if match := _WRONG_CHOICE.match(message):
+        actions = (action for parser in parsers for action in list_actions(parser))
+        choices = (a.choices or () for a in actions if '/'.join(a.option_strings) == match[1])
+        return suggest_similar(match[2], map(str, next(choices, ())))
     return ''
 
 
-def _suggest_instead_of_missing(
-    parsers: Sequence[argparse.ArgumentParser], arguments: Sequence[str]
+def _suggest_instead_of_unknown(
+    parsers: Sequence[argparse.ArgumentParser], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
-    """Return the options that unknown ones among the arguments of a command may mean."""
+    """Return what the unknown ones among the arguments of a command may mean."""
     options = _list_documented_options(parsers)
-    names = [word.partition('=')[0].lstrip('-') for word in arguments if word[:2] == '--']
-    missed = find_closest_words([name for name in names if name not in options], options)
-    hint = format_suggestion(f'--{option}' for option in missed)
-    return f'. {hint}' if hint else ''
-
-
-def _suggest_instead_of_unknown(parsers: Sequence[argparse.ArgumentParser], message: str) -> str:
-    """Return what the unknown arguments in an error of argparse may mean."""
-    options = _list_documented_options(parsers)
-    typed = [word.partition('=')[0] for word in message.split() if word.startswith('--')]
-    words = [word.lstrip('-') for word in typed]
+    words = [word.partition('=')[0].lstrip('-') for word in unknown if word.startswith('-')]
     for word in _list_argument_names(parsers):
         if word in words:
             return f'. Type the {word} without --{word}'
-    if form := _suggest_other_command(message, parsers, options):
+    if form := _suggest_other_command(parsers, options, unknown, typed):
         return form
-    near = find_closest_words(words, options) or [
-        _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
+    near = [_SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options]
+    near = near or find_closest_words([word for word in words if word[1:]], options)
+    # The name of the program is one word.
+    if not words or ' ' not in parsers[0].prog:
+        return _suggest_options(near)
+    if not near and 'column' not in options and _OUTPUT & set(words):
+        return '. The command prints no table'
+    return f'{_suggest_options(near)}{_name_commands_with(f"--{words[0]}")}'.replace('?.', '?')
+
+
+def _suggest_options(near: Iterable[str]) -> str:
+    """Return a suggestion of options, given without their dashes."""
+    hint = format_suggestion(f'--{option}' for option in near)
+    return f'. {hint}' if hint else ''
+
+
+def _name_commands_with(option: str) -> str:
+    """Return a sentence with the commands that have an option; empty: none has it."""
+    commands = [
+        point.name.replace('_', ' ')
+        for point in entry_points.find_entry_points(entry_points.COMMANDS)
+        for other in getattr(entry_points.load_command(point), 'options', ())
+        if option in other.flags
     ]
-    return f'. {format_suggestion(f"--{option}" for option in near)}' if near else ''
+    if len(commands) > SUGGESTIONS:
+        return f'. {option} is an option of other commands, not of this one'
+    return f'. {option} is an option of: {", ".join(commands)}' if commands else ''
 
 
 def _list_documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
@@ -157,20 +188,25 @@ def _list_argument_names(parsers: Iterable[argparse.ArgumentParser]) -> list[str
 
 
 def _suggest_other_command(
-    message: str, parsers: Iterable[argparse.ArgumentParser], options: Sequence[str]
+    parsers: Sequence[argparse.ArgumentParser],
+    options: Sequence[str],
+    unknown: Sequence[str],
+    typed: Sequence[str],
 ) -> str:
-    """Return the command line that takes an argument which this command does not take."""
-    arguments = message.removeprefix('unrecognized arguments: ').split()
-    commands = [str(parser.prog) for parser in parsers]
-    if not arguments or arguments[0].startswith('-'):
+    """Return the command line that takes arguments which a command does not take."""
+    if not unknown or unknown[0].startswith('-'):
         return ''
-    if 'resource' in options and all('=' in word for word in arguments):
-        return f'. Type: {" ".join(f"--resource {word}" for word in arguments)}'
-    if arguments[0].replace('.', '').isdecimal():
-        return f'. A value follows its = without a blank: NAME={arguments[0]}'
-    forms = (form for end, form in _OTHER_FORMS.items() for c in commands if c.endswith(end))
-    form = next(forms, '').format(shlex.quote(arguments[0]))
-    return f'. Type: {form}' if form else '. The command takes no more arguments'
+    if 'resource' in options and all('=' in word for word in unknown):
+        return f'. Type: {" ".join(f"--resource {word}" for word in unknown)}'
+    if unknown[0].replace('.', '').isdecimal():
+        return f'. A value follows its = without a blank: NAME={unknown[0]}'
+    forms = (form for end, form in _OTHER_FORMS.items() if parsers[0].prog.endswith(end))
+    command, option = next(forms, ('', ''))
+    if not command:
+        return '. The command takes no more arguments'
+    before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']
+    words = [*before, *(part for word in unknown for part in (option, word) if part)]
+    return f'. Type: placement {command} {shlex.join(words)}'
 
 
 def strip_arguments(words: Sequence[str], commands: Iterable[str]) -> Sequence[str]:

@@ -206,7 +206,7 @@ class Shell(app.App):
         refusal = f'{name!r} is not a command' + (f'. {near}' if near else '.')
         if not words:
             refusal = f'unrecognized arguments: {name}'
-            near = command_help.suggest_options(refusal, [self.parser])
+            near = command_help.suggest_arguments(refusal, [self.parser])
             refusal += near or '. Options of a command come after its name.'
         print_message(f'{refusal} See {self.NAME} --help', self.stderr)
         return errors.ExitStatus.USAGE

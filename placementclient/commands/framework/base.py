@@ -20,13 +20,10 @@ from placementclient.basis.printable import (
     format_cell,
     strip_unit,
 )
-from placementclient.basis.wording import suggest_similar
 from placementclient.cli.help_formatter import OUTPUT
+from placementclient.commands.framework.option import describe_unknown_columns, normalize_column
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
-)
-from placementclient.commands.framework.placement_command import (
-    normalize_column,
 )
 
 if TYPE_CHECKING:
@@ -164,8 +161,7 @@ class Lister(PlacementCommand, command.Lister):
         """Name a column of ``--sort-column`` that the table does not have: cliff ignores it."""
         for column in self.args.sort_columns:
             if normalize_column(column) not in map(normalize_column, names):
-                near = suggest_similar(column, names) or f'. The columns are {", ".join(names)}'
-                self.log_hint(f'Not sorted: there is no column {column}{near}')
+                self.log_hint(f'Not sorted. {describe_unknown_columns([column], names)}')
 
     def add_modified_date(self, output: Output, read: Read[T]) -> Output:
         """Return a table with the column ``last_modified`` added if ``--long`` is given.

@@ -10,6 +10,7 @@ from typing import NamedTuple, TextIO
 
 from cliff.formatters.base import ListFormatter
 
+from placementclient.basis.errors import UsageError
 from placementclient.basis.printable import escape_line, escape_text, format_cell
 from placementclient.cli.help_formatter import get_line_width
 from placementclient.commands.framework import base
@@ -69,6 +70,14 @@ class DocumentCommand(base.ShowOne):
         data = {**({'assuming': assume} if assume else {}), **self._text.data}
         return tuple(data), tuple(data.values())
 
+    def check_options(self) -> None:
+        """Refuse wrong options, among them columns of a text, which has none."""
+        if self.prints_text and self.args.columns:
+            raise UsageError(
+                f'The text has no columns. Type: -f yaml -c {" -c ".join(self.args.columns)}'
+            )
+        super().check_options()
+
     @property
     def prints_text(self) -> bool:
         """Return True if the command prints the lines of the text, and not its data."""
@@ -84,7 +93,6 @@ class DocumentCommand(base.ShowOne):
         """Print the lines of the text, or with another format its data."""
         if not self.prints_text:
             return super().produce_output(parsed_args, names, values)
-        self.check_columns(names)
         escape = escape_painted if self._text.has_colours else escape_text
         with self.report_print_errors():
             lines = (f'{escape(escape_line(line))}\n' for line in self._text.lines)

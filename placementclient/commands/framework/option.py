@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypedDict, Unpack
 
+from placementclient.basis.wording import suggest_similar
 from placementclient.cli.plugin import parse_number
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.providers import normalize_uuid
@@ -142,6 +143,22 @@ def list_ignored_options(
                 f'{" and ".join(flags)} {verb} affect allocation for '
                 f'--os-placement-api-version less than {since}'
             )
+
+
+def normalize_column(column: str) -> str:
+    """Return the name of a column as cliff compares it with those of -c."""
+    return column.lower().strip().replace(' ', '_')
+
+
+def describe_unknown_columns(unknown: Sequence[str], names: Sequence[str]) -> str:
+    """Return a sentence on columns that a table does not have, with those that it has."""
+    parts = [part for column in unknown for part in column.split(',')]
+    near = suggest_similar(unknown, names) or '.'
+    if len(parts) > len(unknown) and set(map(normalize_column, parts)) <= set(
+        map(normalize_column, names)
+    ):
+        near = f'. Type: {" ".join(f"-c {part.strip()}" for part in parts)}.'
+    return f'There is no column {" or ".join(unknown)}{near} Columns: {", ".join(names)}'
 
 
 class Flag(Option):

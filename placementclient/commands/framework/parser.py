@@ -43,13 +43,16 @@ def format_statuses(statuses: Sequence[tuple[ExitStatus, str]]) -> str:
 
 
 def add_suggestions(
-    parser: argparse.ArgumentParser, program: argparse.ArgumentParser | None
+    parser: argparse.ArgumentParser,
+    program: argparse.ArgumentParser | None,
+    examples: Sequence[str],
 ) -> None:
-    """Let the errors of a parser suggest an option with a similar name.
+    """Let the errors of a parser suggest what to type instead.
 
     In ``placement``, abbreviations of options are errors too.
 
     :param program: the parser of the program ``placement``; ``None`` in OpenStackClient
+    :param examples: the arguments of command lines that errors on missing ones show
     """
     refuse, parsers, typed = parser.error, [parser], list[str]()
     parse_known_args = parser.parse_known_args
@@ -61,7 +64,9 @@ def add_suggestions(
         from placementclient.cli import command_help
 
         # The message repeats unknown words as they were typed: maybe a name of another user.
-        suggestion = escape_text(command_help.suggest_options(message, parsers, typed))
+        suggestion = escape_text(command_help.suggest_arguments(message, parsers, typed))
+        if not suggestion and message.startswith(command_help.MISSING):
+            suggestion = ''.join(f'. Example: {parser.prog} {example}' for example in examples)
         suggestion = insert_program(suggestion, 'openstack' if program is None else 'placement')
         refuse(f'{cut_text(message, _MOST_CHARACTERS)}{suggestion}')
 

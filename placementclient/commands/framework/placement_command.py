@@ -22,12 +22,17 @@ from placementclient.basis.errors import (
     UsageError,
 )
 from placementclient.basis.printable import escape_text, replace_unencodable_characters
-from placementclient.basis.wording import format_next_steps, strip_credentials, suggest_similar
+from placementclient.basis.wording import format_next_steps, strip_credentials
 from placementclient.cli.messages import print_message
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.commands.framework.log_filters import escape_record, name_program
-from placementclient.commands.framework.option import Option, list_ignored_options
+from placementclient.commands.framework.option import (
+    Option,
+    describe_unknown_columns,
+    list_ignored_options,
+    normalize_column,
+)
 from placementclient.commands.framework.parser import (
     add_suggestions,
     format_statuses,
@@ -118,7 +123,9 @@ class PlacementCommand(command.Command):
         """Return a parser of the options, with the help and the errors of this package."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         lay_out_help(parser, self.examples)
-        add_suggestions(parser, self.app.parser if self._is_own_program else None)
+        add_suggestions(
+            parser, self.app.parser if self._is_own_program else None, self.examples[:1]
+        )
         vars(parser)['print_help'] = functools.partial(self._print_help, parser)
         for option in self.options:
             option.add_to(parser)
@@ -239,8 +246,7 @@ class PlacementCommand(command.Command):
         unknown = [name for name in self.args.columns if normalize_column(name) not in normalized]
         if not unknown:
             return
-        message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
-        message += suggest_similar(unknown, names).removeprefix('.')
+        message = describe_unknown_columns(unknown, names)
         if self.endpoint is None or len(unknown) == len(self.args.columns):
             raise BadArgument(message)
         self.log.warning(message)
@@ -392,8 +398,3 @@ def _discard_output(stdout: TextIO) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())
         os.close(null)
-
-
-def normalize_column(column: str) -> str:
-    """Return the name of a column as cliff compares it with those of -c."""
-    return column.lower().strip().replace(' ', '_')

@@ -231,7 +231,7 @@ class ShowReshape(DocumentCommand):
             shown = wrap_lines(map(escape_line, shown), get_line_width())
         if plan.recipe and self.args.summary:
             return Text(plans.count_plan_parts(plan), shown)
-        if self.prints_text and not self.args.columns:
+        if self.prints_text:
             return Text({}, shown)
         return Text(codec.make_document(plan), shown)
 

@@ -21,6 +21,10 @@ INVENTORIES = {
         }
     },
 }
+NO_COLUMN = (
+    'There is no column tre. Did you mean "tree"? Columns: tree, resource_class, shared_by, '
+    'providers, capacity, used, free, largest_fit\n'
+)
 CLASSES = {'resource_classes': [{'name': name} for name in ('VCPU', 'MEMORY_MB')]}
 
 
@@ -126,17 +130,16 @@ def test_a_dry_run_names_the_classes_that_an_inventory_would_lose(placement, ser
 @pytest.mark.parametrize(
     ('command', 'form'),
     [
-        ('inventory set {} VCPU --total 64', 'inventory class set PROVIDER CLASS --total N'),
-        ('inventory delete {} VCPU', 'inventory delete PROVIDER --resource-class CLASS'),
-        ('aggregate set {} rack1', 'aggregate set PROVIDER --aggregate AGGREGATE'),
+        ('inventory set {} VCPU --total 64', 'inventory class set {} VCPU --total 64'),
+        ('inventory delete {} VCPU', 'inventory delete {} --resource-class VCPU'),
+        ('aggregate set {} a b', 'aggregate set {} --aggregate a --aggregate b'),
+        ('list {}', 'show {}'),
     ],
 )
 def test_an_argument_too_many_is_answered_with_the_form_that_takes_it(placement, command, form):
     result = placement(f'resource provider {command.format(RP)}')
-    assert (result.status, f'Type: placement resource provider {form}' in result.stderr) == (
-        2,
-        True,
-    )
+    assert result.status == 2
+    assert f'. Type: placement resource provider {form.format(RP)}\n' in result.stderr
 
 
 def test_aggregates_without_a_generation_are_answered_with_add(placement, service):
@@ -195,7 +198,6 @@ def test_resize_asks_for_an_amount_of_at_least_one(placement):
             'inventory set b --match a --amend --resource VCPU:allocation_ratio 8',
             '. A value follows its = without a blank: NAME=8\n',
         ),
-        ('list compute1', '. Type: placement resource provider show compute1\n'),
     ],
 )
 def test_a_word_in_the_wrong_place_is_answered_with_the_right_one(placement, command, answer):
@@ -263,16 +265,30 @@ def test_an_unknown_column_to_sort_by_is_named_where_the_table_is_printed(placem
     result = placement(f'resource capacity show --snapshot {snapshot} --sort-column tre')
     assert (result.status, result.stderr) == (
         0,
-        'Not sorted: there is no column tre. Did you mean "tree"?\n',
+        f'Not sorted. {NO_COLUMN}',
     )
 
 
 @pytest.mark.parametrize(
-    ('option', 'meant'), [('--with-class VCPU', '--resource'), ('--json', '--format')]
+    ('command', 'answer'),
+    [
+        ('provider list --with-class VCPU', 'Did you mean "--resource"?'),
+        ('provider list --json', 'Did you mean "--format"?'),
+        ('provider drain plan --servers s.json', 'Did you mean "--requests"?'),
+        ('provider show a --fits VCPU=1', '. --fits is an option of: resource capacity show\n'),
+        (
+            'provider show a --required X',
+            '? --required is an option of other commands, not of this one\n',
+        ),
+        ('usage list --by server', '. Did you mean "consumer"?\n'),
+        ('usage list --by tenant', '. Did you mean "project"?\n'),
+        ('usage list --by node', '. Did you mean "host"?\n'),
+        ('provider list -f jsn', '. Did you mean "json"?\n'),
+    ],
 )
-def test_an_option_of_another_command_is_answered_with_the_option(placement, option, meant):
-    result = placement(f'resource provider list {option}')
-    assert f'Did you mean "{meant}"?' in result.stderr
+def test_an_option_of_another_command_is_answered_with_the_option(placement, command, answer):
+    result = placement(f'resource {command}')
+    assert (result.status, answer in result.stderr) == (2, True), result.stderr
 
 
 def test_a_trait_in_place_of_the_provider_is_answered_with_the_order(placement, service):
@@ -309,10 +325,36 @@ def test_an_argument_too_many_is_said_to_be_one(placement):
     assert 'unrecognized arguments: compute2. The command takes no more arguments' in result.stderr
 
 
-def test_a_column_that_does_not_exist_is_answered_with_one_that_does(placement, tmp_path):
+@pytest.mark.parametrize(
+    ('columns', 'sentence'),
+    [
+        ('-c tre', NO_COLUMN),
+        (
+            '-c tree,used',
+            NO_COLUMN.replace('tre.', 'tree,used.').replace(
+                'Did you mean "tree"?', 'Type: -c tree -c used.'
+            ),
+        ),
+    ],
+)
+def test_a_column_that_does_not_exist_is_answered_with_those_that_do(
+    placement, tmp_path, columns, sentence
+):
     snapshot = save(tmp_path, 'cloud.json', small())
-    refused = placement(f'resource capacity show --snapshot {snapshot} -c tre')
-    assert refused.stderr.endswith('. Did you mean "tree"?\n')
+    refused = placement(f'resource capacity show --snapshot {snapshot} {columns}')
+    assert (refused.status, refused.stderr) == (1, sentence)
+
+
+@pytest.mark.parametrize(
+    ('command', 'answer'),
+    [
+        ('tree show compute1 -c name', 'The text has no columns. Type: -f yaml -c name\n'),
+        ('delete compute1 -c name', '-c name. The command prints no table\n'),
+    ],
+)
+def test_columns_are_refused_where_no_table_is_printed(placement, service, command, answer):
+    result = placement(f'resource provider {command}')
+    assert (result.status, answer in result.stderr, service.requests) == (2, True, [])
 
 
 def test_an_unknown_project_is_named(placement, service):
