@@ -47,7 +47,7 @@ def set(
 
 
 def _decode_answer(client: Client, answer: Answer) -> Read[builtins.list[str]]:
-    """Return the aggregates of an answer, with the provider's generation if it has one."""
+    """Return the aggregates in an answer, and the provider's generation if the answer has it."""
     body: _AggregatesAnswer = answer.body
     if body.resource_provider_generation is None and client.microversion >= GUARDED:
         raise errors.InvalidAnswer('The answer with the aggregates has no generation')

@@ -70,7 +70,7 @@ def show(
 ) -> Read[Consumer]:
     """Return all allocations of a consumer; a consumer that does not exist has none.
 
-    :param version: the microversion to ask at, where it must not be the one in use
+    :param version: the microversion of the request; default: the one in use
     """
     answer = client.send(
         endpoints.SHOW_ALLOCATIONS, consumer=consumer_uuid, answer=_ConsumerAnswer, version=version
@@ -102,11 +102,11 @@ def set(
     at 1.38 or later; it is written at 1.37, which leaves its type as it is.
 
     :param mappings: which providers serve which request group; from 1.34
-    :param replaces_owner: whether the consumer may be another project's or user's; else an existing
-        consumer is read before
-    :raises Differs: if the consumer is another project's or user's
-    :raises errors.ConcurrentUpdate: if the consumer's generation has moved, or a provider's did
-        while the service worked
+    :param replaces_owner: whether the consumer may get another project or user; if not, an existing
+        consumer is read first
+    :raises Differs: if the consumer has another project or user
+    :raises errors.ConcurrentUpdate: if the consumer has another generation, or a provider changed
+        during the request
     :raises errors.Conflict: if a provider does not have the capacity
     """
     version = client.microversion
@@ -148,13 +148,13 @@ def replace(
     """Replace the allocations of several consumers, in one transaction; from 1.13.
 
     :param body: as the API takes it at the version: ``{consumer UUID: {…}}``
-    :param version: the microversion to send it at, where it must not be the one in use
+    :param version: the microversion of the request; default: the one in use
     """
     client.send(endpoints.REPLACE_ALLOCATIONS, body=body, version=version)
 
 
 def make_body(consumer: Consumer, version: Microversion) -> dict[str, object]:
-    """Return a consumer as a microversion has it in the body of a request."""
+    """Return the body of a request that writes a consumer at a microversion."""
     body: dict[str, object] = {'allocations': _encode_allocations(consumer.allocations, version)}
     if version >= _OWNED:
         body |= {'project_id': consumer.project_id, 'user_id': consumer.user_id}
@@ -166,7 +166,7 @@ def make_body(consumer: Consumer, version: Microversion) -> dict[str, object]:
 
 
 def _encode_allocations(allocations: Allocations, version: Microversion) -> object:
-    """Return allocations as a microversion has them: a mapping, or a list before 1.12."""
+    """Return allocations for the body of a request: a mapping, or a list below 1.12."""
     if version >= _AS_MAPPING:
         return {uuid: {'resources': dict(resources)} for uuid, resources in allocations.items()}
     return [

@@ -23,7 +23,7 @@ class _ProviderLink(msgspec.Struct):
 
 
 class _ListedAllocationRecord(_ResourcesRecord):
-    """An allocation as it is below 1.12."""
+    """An allocation in the lists of answers below microversion 1.12."""
 
     resource_provider: _ProviderLink
 

@@ -33,14 +33,14 @@ def retry_conflicts(
     *,
     conflicts: tuple[type[PlacementError], ...] = (errors.ConcurrentUpdate,),
 ) -> T:
-    """Return what an attempt to read and write returns; repeat it after conflicts.
+    """Call a function that reads and writes, again after each conflict; return its value.
 
-    A write that is not answered may be carried out. So it is never sent again as it is: the next
-    attempt reads what there is now.
+    A write without an answer may have been carried out. So the function is called again: it reads
+    the present state before it writes.
 
-    :param attempt: reads, decides and writes
-    :param generation: of the operator, or a body with generations: then a conflict is the answer;
-        without it the attempt is repeated until :data:`DEADLINE`
+    :param attempt: reads an object, decides and writes it
+    :param generation: the generation, or the body with generations, that the operator has given:
+        then a conflict is raised at once; ``None``: the calls go on for :data:`DEADLINE`
     :param conflicts: the errors that count as conflicts
     :raises errors.NoAnswer: if it is not known whether the write was carried out
     """
@@ -74,7 +74,8 @@ def confirm_write(
     """Send a write that must not be sent twice; if its answer is lost, read before a retry.
 
     :param is_done: reads whether the write was carried out
-    :return: what ``write`` returns; ``None`` where only reading shows that it was carried out
+    :param generation: as for :func:`retry_conflicts`
+    :return: the value of ``write``; ``None`` if its answer was lost and ``is_done`` returns True
     """
     is_lost = False
 
@@ -109,11 +110,11 @@ def edit_object(
     write: Callable[[T, int], Read[T]],
     generation: int | None = None,
 ) -> Read[T]:
-    """Return an object after it was read, edited, and written if that has changed it.
+    """Read an object, edit it, and write it if the edit has changed it; return it.
 
     :param change: returns the edited value
-    :param write: takes the value and the generation that was read
-    :param generation: the generation that the object has to have
+    :param write: takes the edited value and the generation that was read
+    :param generation: the generation that the object has to have; ``None``: any
     :raises PlacementError: if it has another one
     """
     is_sent = False

@@ -40,7 +40,7 @@ def create(
 ) -> Read[Inventory]:
     """Add the inventory of one class that the provider does not have yet.
 
-    :param fields: those of :class:`Inventory` without their default
+    :param fields: the values of fields of :class:`Inventory` by name; others get their default
     :raises errors.Conflict: if the provider has inventory of the class
     """
     body = {'resource_class': resource_class, 'resource_provider_generation': generation, **fields}
@@ -104,7 +104,7 @@ def _request_inventory(
     resource_class: str,
     body: Mapping[str, object] | None = None,
 ) -> Read[Inventory]:
-    """Return the inventory of one class in the answer to a request."""
+    """Send a request about the inventory of one class; return the inventory in its answer."""
     # An endpoint without the class in its path leaves it out.
     answer = client.send(
         endpoint,

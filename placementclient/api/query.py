@@ -9,7 +9,10 @@ from placementclient.model.requests import CandidateRequest, Filter
 
 
 def make_filter_parameters(group: Filter, suffix: str = '') -> dict[str, str | list[str] | None]:
-    """Return the query parameters of a group, whose names end with its suffix; from 1.33 any."""
+    """Return the query parameters of a group of a request.
+
+    :param suffix: the suffix of the group, at the end of each parameter; from 1.33 any text
+    """
     return {
         f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items())
         or None,
@@ -62,7 +65,10 @@ def format_scheduler_request(request: CandidateRequest) -> str:
 
 
 def _list_required_values(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
-    """Join the traits to few parameters: below 1.39 the parameter may not be repeated."""
+    """Return the values of the parameter ``required``: one, unless a choice of traits needs more.
+
+    Below 1.39 the parameter may not be repeated.
+    """
     every = _join_traits([trait for trait in required if ',' not in trait], forbidden)
     return [
         *([every] if every else []),
@@ -71,10 +77,10 @@ def _list_required_values(required: Sequence[str], forbidden: Sequence[str]) -> 
 
 
 def _join_traits(required: Sequence[str], forbidden: Sequence[str]) -> str | None:
-    """Return required and forbidden traits as one value of a parameter; ``None`` without any."""
+    """Return traits as one value of a parameter, such as ``a,!b``; ``None`` without any."""
     return ','.join([*required, *(f'!{trait}' for trait in forbidden)]) or None
 
 
 def _format_any_of(names: str) -> str:
-    """Return the value of a parameter that any of some names meets: of ``a,b``, ``in:a,b``."""
+    """Return ``in:a,b`` for the names ``a,b``, of which any one is enough; ``a`` for ``a``."""
     return f'in:{names}' if ',' in names else names

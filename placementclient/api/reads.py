@@ -10,5 +10,5 @@ T = TypeVar('T')
 
 
 def make_read(answer: Answer, value: T) -> Read[T]:
-    """Return a value from an answer about a provider, with the generation in the answer."""
+    """Return a value with the provider's generation and the date of the answer that has them."""
     return Read(value, answer.body.resource_provider_generation, answer.last_modified)

@@ -19,8 +19,9 @@ def submit(
     nothing is lost.
 
     :param body: ``{'inventories': …, 'allocations': …}`` as the API has it
-    :param version: the microversion to send it at, where it must not be the one in use
-    :raises errors.ConcurrentUpdate: if a generation has moved; nothing was changed then
+    :param version: the microversion of the request; default: the one in use
+    :raises errors.ConcurrentUpdate: if a provider or consumer has another generation; then nothing
+        was changed
     :raises errors.Forbidden: if the role is missing
     """
     client.send(RESHAPE, body=body, version=version)

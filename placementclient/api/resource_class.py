@@ -33,7 +33,10 @@ def create(client: Client, name: str) -> None:
 
 
 def show(client: Client, name: str) -> Read[str]:
-    """Return a class, if it exists."""
+    """Return the name of a class that exists.
+
+    :raises errors.NotFound: if it does not exist
+    """
     answer = client.send(endpoints.SHOW_CLASS, resource_class=name, answer=_ClassRecord)
     return Read(answer.body.name, last_modified=answer.last_modified)
 

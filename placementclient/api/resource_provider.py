@@ -49,7 +49,7 @@ def list(
 
 
 def find_by_name(client: Client, name: str) -> Provider | None:
-    """Return the provider of this name, or ``None``."""
+    """Return the provider with a name, or ``None``."""
     # The service takes an empty name for none, and lists all providers.
     for provider in list(client, name=name):
         if provider.name == name:
@@ -59,16 +59,18 @@ def find_by_name(client: Client, name: str) -> Provider | None:
 
 
 def show_by_name(client: Client, name: str) -> Provider:
-    """Return the provider of this name, or raise :class:`NoSuchProvider`."""
+    """Return the provider with a name, or raise :class:`NoSuchProvider`."""
     if (provider := find_by_name(client, name)) is None:
         raise NoSuchProvider(f'No resource provider has the name {name!r}', name)
     return provider
 
 
 def find(client: Client, name_or_uuid: str) -> str:
-    """Return the UUID of a provider; a UUID is only written as the service writes it.
+    """Return the UUID of a provider, given by its name or UUID; a UUID need not exist.
 
-    A UUID without hyphens costs a request: it may be a name, which is preferred.
+    A UUID without hyphens costs a request: if a provider has it as its name, that one is meant.
+
+    :raises NoSuchProvider: if no provider has the name
     """
     if is_hyphenated_uuid(name_or_uuid):
         return normalize_uuid(name_or_uuid)
@@ -119,13 +121,12 @@ def create(
 
 
 def show(client: Client, provider_uuid: str) -> Read[Provider]:
-    """Return one provider."""
+    """Return the provider with a UUID."""
     answer = client.send(endpoints.SHOW_PROVIDER, provider=provider_uuid, answer=Provider)
     return Read(answer.body, answer.body.generation, answer.last_modified)
 
 
 def read_generation(client: Client, provider_uuid: str) -> int:
-    """Return the current generation of a provider."""
     return show(client, provider_uuid).value.generation
 
 

@@ -27,7 +27,7 @@ def list(
     """Return the names of all traits.
 
     :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``
-    :param associated: only those that some provider has, or only those that none has
+    :param associated: True: only those that some provider has; False: only those that none has
     """
     flag = None if associated is None else str(associated).lower()
     query = {'name': name, 'associated': flag}
@@ -36,7 +36,10 @@ def list(
 
 
 def show(client: Client, name: str) -> Read[str]:
-    """Return a trait, if it exists."""
+    """Return the name of a trait that exists.
+
+    :raises errors.NotFound: if it does not exist
+    """
     answer = client.send(endpoints.SHOW_TRAIT, trait=name)
     return Read(name, last_modified=answer.last_modified)
 

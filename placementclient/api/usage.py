@@ -18,7 +18,7 @@ class _ProviderUsagesAnswer(msgspec.Struct):
 
 
 class _UsagesAnswer(msgspec.Struct):
-    """The usage of a project: by class; from 1.38 on by type of consumer before that."""
+    """The usage of a project by class; from 1.38 on by type of consumer, then by class."""
 
     usages: dict[str, Integer | dict[str, Integer]]
 
@@ -42,10 +42,10 @@ def show_project(
     """Return the usage of a project, summed over all consumers; from 1.9.
 
     :param user_id: only those of this user
-    :param consumer_type: only those of this type; ``all`` adds up, ``unknown`` are those without a
-        type; from 1.38
-    :param version: the microversion to ask at, where it must not be the one in use
-    :return: one usage below 1.38, one for each type of consumer from there on
+    :param consumer_type: only consumers of this type; ``all``: the sum over all types;
+        ``unknown``: only consumers without a type; from 1.38
+    :param version: the microversion of the request; default: the one in use
+    :return: one usage below 1.38; from 1.38 on, one for each type of consumer
     """
     answer = client.send(
         endpoints.SHOW_USAGES,

@@ -35,7 +35,7 @@ class PlacementError(Exception):
     next_steps: Sequence[str] = ()
 
     def __str__(self) -> str:
-        """Return the text; the name of the class where there is none: no line is empty."""
+        """Return the message; the name of the class if there is none, so that no line is empty."""
         text = super().__str__()
         return text if text.strip() else type(self).__name__
 
@@ -62,7 +62,7 @@ class NoSuchProvider(PlacementError):
 
 
 class BadFile(PlacementError):
-    """A file is unreadable or has the wrong content; line and column are from 1."""
+    """A file is unreadable or has the wrong content; lines and columns count from 1."""
 
     def __init__(
         self, path: str, reason: str, line: int | None = None, column: int | None = None
@@ -102,7 +102,7 @@ class Interrupted(PlacementError):
 
 
 class Unexpected(PlacementError):
-    """A bug has stopped work, and the command still prints the results so far."""
+    """A bug has stopped the command, which still prints the results so far."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(f'{type(reason).__name__}: {reason}'.rstrip(': '))

@@ -50,13 +50,13 @@ def escape_line(line: str) -> str:
     return line.replace('\n', r'\n')
 
 
-def cut_text(text: str, most: int) -> str:
-    """Return a text as one printable line, cut after a number of characters."""
-    return escape_line(escape_text(text if len(text) <= most else f'{text[:most]}…'))
+def cut_text(text: str, length: int) -> str:
+    """Return a text as one printable line, cut after ``length`` characters."""
+    return escape_line(escape_text(text if len(text) <= length else f'{text[:length]}…'))
 
 
 def replace_unencodable_characters(*streams: Any) -> None:
-    """Let streams print plain signs where their encoding lacks one: no text is an error."""
+    """Let streams print plain characters for those that their encoding lacks, and never fail."""
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != 'utf-8':
             codecs.register_error(_ERRORS, _replace_characters)
@@ -64,7 +64,7 @@ def replace_unencodable_characters(*streams: Any) -> None:
 
 
 def _replace_characters(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Return the text for signs that an encoding does not have, and where encoding goes on."""
+    """Return plain text for characters that an encoding lacks, and the index after them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(_PLAIN_SIGNS)
@@ -74,14 +74,15 @@ def _replace_characters(error: UnicodeError) -> tuple[str | bytes, int]:
 class PrintableFormatter:
     """A formatter of cliff that converts cells and, on a terminal, escapes control characters.
 
-    :param formatter: writes the output
-    :param cell: converts a cell before
+    :param formatter: writes the converted cells
+    :param convert: returns the converted cell; ``None``: cells stay as they are
+    :param on_screen: whether a terminal shows the output
     """
 
     def __init__(
-        self, formatter: Any, cell: Callable[[Any], Any] | None, *, on_screen: bool
+        self, formatter: Any, convert: Callable[[Any], Any] | None, *, on_screen: bool
     ) -> None:
-        self._formatter, self._cell, self._on_screen = formatter, cell, on_screen
+        self._formatter, self._convert, self._on_screen = formatter, convert, on_screen
 
     def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
         with self._escape_output(stdout) as out:
@@ -92,12 +93,11 @@ class PrintableFormatter:
             self._formatter.emit_one(names, self._convert_cells(fields), out, parsed_args)
 
     def _convert_cells(self, row: Any) -> Any:
-        """Return a row with each of its cells made printable."""
-        return tuple(map(self._cell, row)) if self._cell else row
+        return tuple(map(self._convert, row)) if self._convert else row
 
     @contextlib.contextmanager
     def _escape_output(self, stdout: Any) -> Iterator[Any]:
-        """Return the stream for the block to write to; on a terminal its text is escaped after."""
+        """Return a stream for the block; on a terminal its text is escaped when the block ends."""
         if not self._on_screen:
             yield stdout
             return

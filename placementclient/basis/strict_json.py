@@ -18,9 +18,10 @@ class InvalidJSON(ValueError):
 
 
 def decode_json(content: bytes, kind: Any = Any) -> Any:
-    """Return the value of JSON of a type.
+    """Return the value that a text of JSON has.
 
-    :raises InvalidJSON: if it is none, with the place of the fault
+    :param kind: the type that the value must have
+    :raises InvalidJSON: if the text is not JSON of this type; its message names the place
     """
     try:
         value = msgspec.json.decode(content, type=kind)
@@ -35,7 +36,7 @@ def decode_json(content: bytes, kind: Any = Any) -> Any:
 
 
 def refuse_duplicate_keys(content: bytes) -> None:
-    """Raise an error if an object of JSON has a key twice: msgspec takes the last one."""
+    """Raise an error if an object of JSON has a key twice; msgspec would take the last value."""
     # Nothing is built of it: this takes half as long as what builds dictionaries.
     json.loads(content, object_pairs_hook=_refuse_duplicate_pairs)
 
@@ -50,7 +51,7 @@ def _refuse_duplicate_pairs(pairs: list[tuple[str, Any]]) -> None:
 def locate_message(reason: str, name: str = '') -> str:
     """Return a message of msgspec after its place: ``trees[3].amount: expected int, got str``.
 
-    :param name: the place of the decoded value, if it is a part of a document
+    :param name: the place of the decoded value in its document; empty: it is the whole document
     """
     match = _PLACE.fullmatch(reason)
     sentence, place = (match['reason'], match['place']) if match else (reason, '')

@@ -23,13 +23,19 @@ _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
 
 def suggest_similar(unknown: str | Iterable[str], words: Iterable[str]) -> str:
-    """Return ``. Did you mean …?`` for one or several mistyped words, or nothing."""
+    """Return ``. Did you mean "vcpu"?`` for one or several mistyped words, or an empty text.
+
+    :param words: the words that exist
+    """
     near = find_closest_words([unknown] if isinstance(unknown, str) else unknown, words)
     return f'. {format_suggestion(near)}' if near else ''
 
 
 def find_closest_words(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
-    """Return the probably intended word for each unknown one, where there is one."""
+    """Return the most similar known word for each unknown one, if any is similar.
+
+    :param words: the known words
+    """
     from difflib import get_close_matches  # loaded where something is wrong only
 
     candidates, near = list(words), dict[str, None]()
@@ -45,22 +51,22 @@ def find_closest_words(unknown: Iterable[str], words: Iterable[str]) -> list[str
 
 
 def _find_same_word(word: str, candidates: Iterable[str]) -> list[str]:
-    """Return the words that differ from a word in case only, or that mean the same."""
+    """Return candidates that differ from a word in case only, or ``MEMORY_MB`` for ``RAM``."""
     meant = {word.upper(), *_SYNONYMS.get(word.upper(), ())}
     return sorted(name for name in candidates if name.upper() in meant)
 
 
 def _find_longer_words(word: str, candidates: Iterable[str]) -> list[str]:
-    """Return the words that begin with the first part of a name: ``MEMORY_MB`` for ``MEM``."""
+    """Return the candidates that begin with a word: ``MEMORY_MB`` for ``MEM``."""
     return sorted(
         name for name in candidates if len(word) > 2 and name.startswith((word, word.upper()))
     )
 
 
 def suggest_uuids(beginning: str, names: Mapping[str, str]) -> str:
-    """Return a sentence with the UUIDs that begin so, and their names; empty if there are none.
+    """Return a sentence with the UUIDs that begin with a text, or an empty text.
 
-    :param names: the name of each UUID
+    :param names: the names of all objects, by UUID
     """
     if not _PART_OF_UUID.fullmatch(beginning):
         return ''
@@ -69,7 +75,7 @@ def suggest_uuids(beginning: str, names: Mapping[str, str]) -> str:
 
 
 def format_suggestion(words: Iterable[str]) -> str:
-    """Return ``Did you mean "a" or "b"?``, or nothing without words."""
+    """Return ``Did you mean "a" or "b"?``; an empty text without words."""
     quoted = ' or '.join(f'"{word}"' for word in words)
     return quoted and f'Did you mean {quoted}?'
 
@@ -92,7 +98,7 @@ def format_install_command(extra: str) -> str:
 
 
 def insert_program(text: str, program: str) -> str:
-    """Return a text, in which commands of the package begin with ``placement``, for a program."""
+    """Return a text with a program in place of ``placement`` in the commands that it names."""
     return text if program == 'placement' else _OWN_COMMAND.sub(program, text)
 
 
@@ -102,7 +108,10 @@ def strip_credentials(text: str) -> str:
 
 
 def insert_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with names beside UUIDs that have none yet."""
+    """Return a text with a name after each UUID that has none: ``UUID (NAME)``.
+
+    :param names: the names by UUID
+    """
     for uuid, name in names.items():
         # A name may have anything in it.
         text = f'{uuid} ({name})'.join(re.split(rf'{re.escape(uuid)}(?! \()', text))
@@ -126,7 +135,10 @@ def join_first_sentences(sentences: Sequence[object], most: int = 3) -> str:
 
 
 def describe_unsteady_trees(names: Sequence[str]) -> str:
-    """Return the warning that others changed trees each time that they were read."""
+    """Return the warning that others changed trees each time that they were read.
+
+    :param names: the names of the trees
+    """
     return (
         'Perhaps inconsistent, because others changed the tree at each reading: '
         f'{join_names(names, 3)}'
@@ -134,7 +146,11 @@ def describe_unsteady_trees(names: Sequence[str]) -> str:
 
 
 def join_names(names: Sequence[str], most: int, others: str = 'more') -> str:
-    """Return the first of many names: ``a, b, c and 2 more``."""
+    """Return the first of many names: ``a, b, c and 2 more``.
+
+    :param most: the number of names
+    :param others: the word after the number of the others
+    """
     shown, left = ', '.join(names[:most]), len(names) - most
     if left < 1:
         return shown
@@ -142,7 +158,10 @@ def join_names(names: Sequence[str], most: int, others: str = 'more') -> str:
 
 
 def summarize_states(states: Iterable[tuple[str, str]]) -> str:
-    """Return the count of each state: ``298 applied, 2 left alone: gpu007, gpu013``."""
+    """Return the number of trees in each state: ``298 applied, 2 left alone: gpu007, gpu013``.
+
+    :param states: the name and the state of each tree
+    """
     names: dict[str, list[str]] = {}
     for name, state in states:
         names.setdefault(state, []).append(name)
@@ -156,11 +175,11 @@ def summarize_states(states: Iterable[tuple[str, str]]) -> str:
 
 
 def merge_alike_sentences(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield one sentence for sentences that differ in nothing but the name of their tree.
+    """Yield one sentence for those that differ only in the name of their tree.
 
-    That of ten trees begins with ``gpu01 and 9 others:``.
+    The sentence of ten trees begins with ``gpu01 and 9 others:``.
 
-    :param sentences: the sentences, each with the name of its tree before it
+    :param sentences: pairs of the name of a tree and a sentence about it
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for tree, sentence in sentences:
