@@ -157,7 +157,7 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'snapshot': (disk.read_snapshot, [CLOUD.read_bytes()]),
     'plan': (storage.read_plan, [b''.join(plans.encode(PLAN))]),
     'journal': (partial(engines.load_carrier, Client(None), PLAN), [of_journal()]),
-    'specification': (storage.read_specified, [YAML.encode(), of_json(SPEC)]),
+    'specification': (storage.read_spec_and_rows, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),
     'declaration': (

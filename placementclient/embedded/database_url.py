@@ -25,7 +25,7 @@ UNREADABLE = 'a database whose URL cannot be read'
 
 def hide_password(url: str | URL) -> str:
     """Return a URL without its password and parameters, or :data:`UNREADABLE`."""
-    parsed = _parse(url)
+    parsed = _parse_url(url)
     return parsed.set(query={}).render_as_string() if parsed else UNREADABLE
 
 
@@ -39,8 +39,8 @@ def describe_failure(failure: Exception, url: str) -> str:
         return 'it cannot be parsed'
     if isinstance(failure, OSError):
         return failure.strerror or type(failure).__name__
-    if isinstance(failure, exception.DBError | DBAPIError) and (parsed := _parse(url)):
-        message = (_find_message(failure).strip() or type(failure).__name__).splitlines()[0]
+    if isinstance(failure, exception.DBError | DBAPIError) and (parsed := _parse_url(url)):
+        message = (_find_driver_message(failure).strip() or type(failure).__name__).splitlines()[0]
         if message == 'file is not a database':
             return 'the file is not a SQLite database; a snapshot is for --snapshot FILE'
         secrets = itertools.chain([parsed.password], *parsed.normalized_query.values())
@@ -52,15 +52,15 @@ def describe_failure(failure: Exception, url: str) -> str:
     return f'{type(failure).__name__}; a URL is {kinds}'
 
 
-def _find_message(failure: BaseException) -> str:
-    """Return the words of the driver, without its numbers and the name of its exception."""
+def _find_driver_message(failure: BaseException) -> str:
+    """Return the text in the exception of a database's driver, without its error number."""
     cause = getattr(failure, 'inner_exception', None) or getattr(failure, 'orig', None)
     if isinstance(cause, BaseException):
-        return _find_message(cause)
+        return _find_driver_message(cause)
     return next((text for text in reversed(failure.args) if isinstance(text, str)), str(failure))
 
 
-def _parse(url: str | URL) -> URL | None:
+def _parse_url(url: str | URL) -> URL | None:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):

@@ -67,7 +67,10 @@ class DirectLoader(loading.BaseLoader['Direct']):
         ]
 
     def load_from_options(self, **kwargs: object) -> Direct:
-        """Return the plugin, unless there are options of another one, such as those of a cloud."""
+        """Return the plugin.
+
+        :raises errors.UsageError: if there are options of another plugin, such as those of a cloud
+        """
         foreign = sorted(kwargs.keys() - {option.dest for option in self.get_options()})
         if foreign:
             raise errors.UsageError(
@@ -115,9 +118,9 @@ class Direct(plugin.FixedEndpointPlugin):
 
     @classmethod
     def scratch(cls, folder: Path | None = None) -> Direct:
-        """Return Placement with an empty database, which is deleted with the instance.
+        """Return Placement with an empty database.
 
-        :param folder: where the database is made, and stays
+        :param folder: the folder of the database, which stays; ``None``: :meth:`close` deletes it
         """
         made = folder or Path(tempfile.mkdtemp(prefix='placement-'))
         start = operator.methodcaller('start_scratch', made)
@@ -125,13 +128,13 @@ class Direct(plugin.FixedEndpointPlugin):
 
     @property
     def snapshot_reader(self) -> SnapshotReader:
-        """The reader of the tables, which replaces requests."""
+        """The service as the reader of its tables: faster than requests."""
         return self._transport.get_service()
 
     def transaction(self) -> AbstractContextManager[None]:
         """Put all requests of this thread in the block into one transaction.
 
-        Nothing is done if one is refused, or something is raised.
+        If a request is refused, or the block raises an error, nothing is changed.
         """
         return self._transport.get_service().transaction(self._headers)
 
@@ -189,7 +192,7 @@ class _Transport(HTTPAdapter):
         self._release = weakref.finalize(self, self._resources.close)
 
     def send(self, request: Any, *args: object, **kwargs: object) -> requests.Response:
-        """Answer as the server at the other end of a socket would."""
+        """Return the answer of the service, as if it had come from a server."""
         body = request.body or b''
         content = body.encode() if isinstance(body, str) else body
         answer = self.get_service().answer(request.method, request.url, request.headers, content)
@@ -203,10 +206,10 @@ class _Transport(HTTPAdapter):
         return self.build_response(request, raw)
 
     def get_service(self) -> Service:
-        """Return the service; start it if nobody has asked for it before."""
+        """Return the service; the first call starts it."""
         with _STARTING:
             if self._service is None:
-                self._service = self._start(_import_idle_service())
+                self._service = self._start(_import_unused_service())
                 self._resources.callback(self._service.close)
             return self._service
 
@@ -216,7 +219,7 @@ class _Transport(HTTPAdapter):
     def stop(self) -> None:
         """Close the service and start it no more."""
         with _STARTING:
-            self._service, self._start = None, _refuse_start
+            self._service, self._start = None, _refuse_closed_service
         self._release()
 
 
@@ -226,12 +229,12 @@ def is_running() -> bool:
     return running
 
 
-def _refuse_start(_service: ModuleType) -> NoReturn:
+def _refuse_closed_service(_service: ModuleType) -> NoReturn:
     raise errors.DirectError('The embedded Placement has been closed')
 
 
-def _import_idle_service() -> ModuleType:
-    """Return the module of the service.
+def _import_unused_service() -> ModuleType:
+    """Return the module of the service, which does not run yet.
 
     :raises errors.DirectError: if this process runs one already, or it is not installed
     """

@@ -55,27 +55,31 @@ def is_running() -> bool:
 
 
 def start(database: str | None, conf_file: str | None) -> Service:
-    """Return the service on the operator's database, or by default on the user's own."""
+    """Start the service on the operator's database; without arguments, on the user's own.
+
+    :param database: a URL, which wins over the connection in the file
+    :param conf_file: the path of a ``placement.conf``
+    """
     if not (database or conf_file):
         return _start_local()
-    where = database_url.hide_password(database) if database else str(conf_file)
-    with _explain_failures(where):
+    subject = database_url.hide_password(database) if database else str(conf_file)
+    with _explain_failures(subject):
         conf = make_configuration(database, conf_file)
-    with _explain_failures(where, str(conf.placement_database.connection)):
+    with _explain_failures(subject, str(conf.placement_database.connection)):
         return _start(Service(conf), Service.check_schema)
 
 
 def start_scratch(folder: Path) -> Service:
-    """Return the service on an empty database in a folder."""
+    """Start the service on the database of a folder, or on a new one without providers."""
     with _explain_failures(str(folder)):
         path = folder / 'placement.sqlite'
         if not path.exists():
-            path.write_bytes(read_template())
+            path.write_bytes(read_empty_database())
         return _start(Service(make_configuration(_make_sqlite_url(path), durable=False)))
 
 
 def _start_local() -> Service:
-    """Return the service on the user's own database, in the data directory."""
+    """Start the service on the user's own database, in the data directory."""
     data = os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share'
     folder = Path(data, 'placementclient')
     with _explain_failures(str(folder)):
@@ -85,7 +89,10 @@ def _start_local() -> Service:
 
 
 def _start_migrated(path: Path, durable: bool = True) -> Service:
-    """Return the service on a SQLite file that is created or migrated where needed."""
+    """Start the service on a SQLite file, and create or migrate the file if needed.
+
+    :param durable: whether the database must survive a crash of the machine
+    """
     from oslo_concurrency import lockutils
 
     # One process at a time, because SQLite's locks do not span a migration.
@@ -97,7 +104,7 @@ def _start_migrated(path: Path, durable: bool = True) -> Service:
 
 
 def _start(service: Service, prepare: Callable[[Service], None] | None = None) -> Service:
-    """Return a service, ready to answer; close it if it cannot start.
+    """Start a service and return it; close it if it cannot start.
 
     :param prepare: checks or migrates the schema of the database
     """
@@ -112,8 +119,8 @@ def _start(service: Service, prepare: Callable[[Service], None] | None = None) -
 
 
 @functools.cache
-def read_template() -> bytes:
-    """Return a current SQLite database without providers, made once in each process."""
+def read_empty_database() -> bytes:
+    """Return a SQLite file without providers, at the newest schema; a process makes it once."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, 'placement.sqlite')
         _start_migrated(path, durable=False).close()
@@ -121,8 +128,12 @@ def read_template() -> bytes:
 
 
 @contextlib.contextmanager
-def _explain_failures(where: str, url: str = '') -> Iterator[None]:
-    """Turn any error of the start into one line, without the URL, which has a password."""
+def _explain_failures(subject: str, url: str = '') -> Iterator[None]:
+    """Turn any error of the block into one that has no password.
+
+    :param subject: the database or its file, as the error names it
+    :param url: the URL of the database, if it is known; it may have a password
+    """
     try:
         yield
     except errors.DirectError:
@@ -132,9 +143,9 @@ def _explain_failures(where: str, url: str = '') -> Iterator[None]:
         stack = ''.join(traceback.format_tb(error.__traceback__))
         LOG.debug('%s:\n%s', type(error).__name__, stack)
         reason = database_url.describe_failure(error, url)
-        if where == database_url.UNREADABLE:
+        if subject == database_url.UNREADABLE:
             raise errors.DirectError(f'Cannot parse the database URL: {reason}') from None
-        raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from None
+        raise errors.DirectError(f'No embedded Placement on {subject}: {reason}') from None
 
 
 def _make_sqlite_url(path: Path) -> str:
@@ -144,9 +155,10 @@ def _make_sqlite_url(path: Path) -> str:
 def make_configuration(
     database: str | None, conf_file: str | None = None, durable: bool = True
 ) -> cfg.ConfigOpts:
-    """Return the server's configuration, of no file but the named one.
+    """Return the server's configuration; no other files are read.
 
     :param database: a URL, which wins over the connection in the file
+    :param conf_file: the path of a ``placement.conf``; ``None``: the defaults
     :param durable: whether the database must survive a crash of the machine
     """
     conf = cfg.ConfigOpts()
@@ -227,7 +239,7 @@ class Service:
         return str(self._engine.url.set(query={}).render_as_string())
 
     def check_schema(self) -> None:
-        """Raise an error if the schema of the database is not that of the installed server."""
+        """Raise an error if the database has another schema than the installed server needs."""
         url = self._engine.url
         sync = 'run `OS_PLACEMENT_DATABASE__CONNECTION=URL placement-manage db sync` with its URL'
         if url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:'):
@@ -295,18 +307,24 @@ class Service:
                 caller.update_store()  # the server has put its own in place of the thread's
 
     def transaction(self, headers: Mapping[str, str]) -> AbstractContextManager[None]:
-        """Put all requests of this thread in the block into one transaction of a caller."""
+        """Put all requests of this thread in the block into one transaction.
+
+        :param headers: the headers that name the caller
+        """
         self._thread.writes, self._thread.writer = True, None
         return self._transactions.begin(headers)
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
-        """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`."""
+        """Return the trees of some roots, or all, with their consumers.
+
+        :param types: whether consumers have types, as from microversion 1.38 on
+        """
         self._thread.writes = False
         with translate_errors():
             return tables.read_snapshot(self._engine, roots, types=types)
 
     def providers(self, roots: Collection[str]) -> list[Provider]:
-        """Read one table: see :class:`placementclient.model.snapshots.SnapshotReader`."""
+        """Return the providers of the trees of some roots."""
         self._thread.writes = False
         with translate_errors():
             return tables.read_providers(self._engine, roots)
@@ -318,7 +336,7 @@ class Service:
         self._release()
 
     def _order_writers(self, engine: Engine) -> None:
-        """Make the writers of one SQLite file wait for each other."""
+        """Make processes that write to one SQLite file wait for each other."""
         if engine.dialect.name != 'sqlite':
             return
         # The server's transactions begin by reading. If another process has written since, SQLite
@@ -327,11 +345,11 @@ class Service:
         thread = self._thread
 
         @event.listens_for(engine, 'connect')
-        def be_patient(connection: DBAPIConnection, _record: object) -> None:
+        def set_busy_timeout(connection: DBAPIConnection, _record: object) -> None:
             connection.execute(f'PRAGMA busy_timeout = {LOCK_TIMEOUT * 1000}')
 
         @event.listens_for(engine, 'before_cursor_execute', retval=True)
-        def begin(
+        def begin_as_writer(
             connection: Connection, _cursor: object, statement: str, parameters: object, *_: object
         ) -> tuple[str, object]:
             if statement == 'BEGIN' and thread.writes and thread.writer is None:
@@ -341,7 +359,7 @@ class Service:
 
         @event.listens_for(engine, 'commit')
         @event.listens_for(engine, 'rollback')
-        def end(connection: Connection) -> None:
+        def forget_writer(connection: Connection) -> None:
             if thread.writer is connection:
                 thread.writer = None
 
@@ -356,7 +374,10 @@ def _read_revision(engine: Engine) -> str | None:
 
 
 def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
-    """Return whose tables a database has, unless it is known for Placement's or has none."""
+    """Return the other service whose tables a database has, or an empty text.
+
+    :param is_known: whether the database has a schema revision of Placement
+    """
     names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
     if is_known or not names:
         return ''
@@ -368,7 +389,7 @@ def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
 
 
 def _list_revisions() -> tuple[str, set[str]]:
-    """Return the newest revision of the installed server, and all that it can migrate."""
+    """Return the newest schema revision of the installed server, and all that it can upgrade."""
     names = [
         match for script in _SCRIPTS.glob('*.py') for match in _REVISION.findall(script.read_text())
     ]

@@ -61,20 +61,22 @@ def _open_transaction(engine: Engine) -> Iterator[Connection]:
 
 
 class _TableReader:
-    """Reads the tables in one transaction, with a query for each."""
+    """Reads the tables of a database in one transaction, each with one query."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._shared: dict[Any, Any] = {}
 
     def read_snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
-        """Return some trees, or all, with the consumers on them."""
+        """Return the trees of some roots, or all, with the consumers on them."""
         providers, root_ids = self.read_providers(roots)
         classes, traits = self._read_names(models.ResourceClass), self._read_names(models.Trait)
         inventories = self._read_inventories(root_ids, classes)
-        traits_of = self._read_sets(root_ids, models.ResourceProviderTrait, 'trait_id', traits)
+        traits_of = self._read_linked_names(
+            root_ids, models.ResourceProviderTrait, 'trait_id', traits
+        )
         aggregates = self._read_names(models.PlacementAggregate, 'uuid')
-        aggregates_of = self._read_sets(
+        aggregates_of = self._read_linked_names(
             root_ids, models.ResourceProviderAggregate, 'aggregate_id', aggregates
         )
         used, allocated = self._read_allocations(root_ids, classes)
@@ -94,7 +96,10 @@ class _TableReader:
         return Snapshot(states, self._read_consumers(root_ids, allocated, uuids, types=types))
 
     def read_providers(self, roots: Collection[str] | None) -> tuple[dict[int, Provider], _RootIds]:
-        """Return the providers of some trees, or of all, by id, and the ids of the roots."""
+        """Return providers by ID, and the IDs of the roots; ``None`` if everything is read.
+
+        :param roots: the UUIDs of the roots of the trees; ``None``: all trees
+        """
         rp = models.ResourceProvider
         root, parent = aliased(rp), aliased(rp)
         query = (
@@ -116,7 +121,7 @@ class _TableReader:
         return {row[0]: Provider(*row[1:6]) for row in rows}, sorted({row[6] for row in rows})
 
     def _read_names(self, model: type[models.BASE], column: str = 'name') -> dict[int, str]:
-        """Return the names in a table, by ID."""
+        """Return the names in the column of a table, by ID."""
         return {
             id: self._share_equal(name)
             for id, name in self._fetch_rows(select(model.id, getattr(model, column)))
@@ -125,7 +130,7 @@ class _TableReader:
     def _read_inventories(
         self, root_ids: _RootIds, classes: Mapping[int, str]
     ) -> dict[int, dict[str, Inventory]]:
-        """Return the inventories of each provider, by class."""
+        """Return inventories by provider ID and class."""
         model, result = models.Inventory, dict[int, dict[str, Inventory]]()
         query = select(
             model.resource_provider_id,
@@ -136,10 +141,15 @@ class _TableReader:
             result.setdefault(row[0], {})[classes[row[1]]] = self._share_equal(Inventory(*row[2:]))
         return result
 
-    def _read_sets(
+    def _read_linked_names(
         self, root_ids: _RootIds, model: type[models.BASE], column: str, names: Mapping[int, str]
     ) -> dict[int, frozenset[str]]:
-        """Return the entries of a table of pairs for each provider."""
+        """Return the traits or the aggregates of providers, by provider ID.
+
+        :param model: the table that links providers to traits or aggregates
+        :param column: its column with the ID of the trait or aggregate
+        :param names: the names of the traits, or the UUIDs of the aggregates, by ID
+        """
         query = select(model.resource_provider_id, getattr(model, column))
         rows = self._fetch_rows(
             _limit_to_trees(query, model, root_ids).order_by(model.resource_provider_id)
@@ -152,7 +162,10 @@ class _TableReader:
     def _read_allocations(
         self, root_ids: _RootIds, classes: Mapping[int, str]
     ) -> tuple[dict[int, dict[str, int]], dict[int, dict[str, dict[str, int]]]]:
-        """Return the usage of each provider and class, and the holdings of each consumer."""
+        """Return usages by provider ID and class, and allocations by consumer ID.
+
+        The allocations of a consumer are amounts by provider UUID and class.
+        """
         model, rp, consumer = models.Allocation, models.ResourceProvider, models.Consumer
         query = (
             select(rp.id, rp.uuid, consumer.id, model.resource_class_id, model.used)
@@ -180,7 +193,11 @@ class _TableReader:
         *,
         types: bool,
     ) -> Iterator[Consumer]:
-        """Yield the consumers with allocations on the providers, with all their allocations."""
+        """Yield the consumers that have allocations on some providers.
+
+        :param allocated: the allocations of consumers, by consumer ID
+        :param providers: the UUIDs of the providers
+        """
         consumer, project, user = models.Consumer, models.Project, models.User
         owner, kind = (project.external_id, user.external_id), models.ConsumerType
         query = (
@@ -209,13 +226,13 @@ class _TableReader:
             yield from rows
 
     def _share_equal(self, value: T) -> T:
-        """Return one object for equal values: the hosts of a cloud are alike."""
+        """Return the same object for equal values, to save memory: hosts are alike."""
         shared: T = self._shared.setdefault(value, value)
         return shared
 
 
 def _limit_to_trees(query: Select[R], model: type[models.BASE], root_ids: _RootIds) -> Select[R]:
-    """Return a query of rows that belong to providers, for the providers of the trees."""
+    """Return a query for those rows of a table that belong to providers of some trees."""
     if root_ids is None:
         return query
     rp = models.ResourceProvider
@@ -224,6 +241,6 @@ def _limit_to_trees(query: Select[R], model: type[models.BASE], root_ids: _RootI
 
 
 def _select_consumers(root_ids: list[int]) -> Select[tuple[str]]:
-    """Return a query for the UUIDs of the consumers with allocations on the trees."""
+    """Return a query for the UUIDs of the consumers with allocations on some trees."""
     query = select(models.Allocation.consumer_id)
     return _limit_to_trees(query, models.Allocation, root_ids)

@@ -82,7 +82,10 @@ def translate_errors() -> Iterator[None]:
 
 
 class _ThreadTransaction(threading.local):
-    """The transaction of this thread."""
+    """The transaction of a thread.
+
+    :ivar refusal: a request that the server refused in it, which rolls it back
+    """
 
     context: RequestContext | None = None
     refusal: str | None = None

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, CpSolver
 
 
-class Solved(NamedTuple):
+class SearchResult(NamedTuple):
     """The result of a search.
 
     :param status: one of CP-SAT's: ``OPTIMAL``, ``FEASIBLE``, ``INFEASIBLE`` or ``UNKNOWN``
+    :param solver: the solver, which has the values of the variables; ``None`` without a search
     :param effort: the work done, in the solver's deterministic unit, which is about a second
     """
 
@@ -30,13 +31,14 @@ class Solved(NamedTuple):
 
     @property
     def is_feasible(self) -> bool:
-        """Return True if there is a solution."""
+        """Return whether the search has found a solution."""
         return self.status in ('OPTIMAL', 'FEASIBLE')
 
 
-def load(reason: str = 'This') -> ModuleType:
-    """Return the module ``cp_model``. Its import takes a second, and most commands do not need it.
+def load_cp_model(reason: str = 'This') -> ModuleType:
+    """Return the module ``cp_model`` of OR-tools, whose import takes a second.
 
+    :param reason: the subject of the error: the work that needs the module
     :raises errors.PlacementError: if OR-tools is not installed
     """
     try:
@@ -48,37 +50,38 @@ def load(reason: str = 'This') -> ModuleType:
 
 
 class Budget:
-    """The time that a search may take, from its first model on: OR-tools are imported by then.
+    """The time for a search of one or several models, from the first :meth:`solve` on.
 
-    :param seconds: of the clock. It ends too after as many units of deterministic work, which
-        take about a second each: what is found or proved before is the same on every machine.
+    :param seconds: by the clock. The search also ends after as many units of deterministic work,
+        about a second each: the results until then are the same on every machine.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = self._effort = seconds
         self._end: float | None = None
 
-    def solve(self, model: CpModel, effort: float = math.inf) -> Solved:
+    def solve(self, model: CpModel, effort: float = math.inf) -> SearchResult:
         """Search as :func:`solve` does, within the remaining time."""
         now = time.monotonic()
         self._end = self._end or now + self._seconds
         limit, seconds = min(effort, self._effort), self._end - now
         if limit <= 0 or seconds <= 0:
-            return Solved('UNKNOWN', None, 0.0)
-        solved = solve(model, limit, seconds)
-        self._effort -= solved.effort
-        return solved
+            return SearchResult('UNKNOWN', None, 0.0)
+        result = solve(model, limit, seconds)
+        self._effort -= result.effort
+        return result
 
 
-def solve(model: CpModel, effort: float = math.inf, seconds: float = math.inf) -> Solved:
-    """Search for a solution; the best one if the model has an objective.
+def solve(model: CpModel, effort: float = math.inf, seconds: float = math.inf) -> SearchResult:
+    """Search for a solution of a model; the best one if it has an objective.
 
     The same model and effort give the same answer, whatever the machine and the moment, unless
     the clock ends the search.
 
+    :param effort: the most work, in the solver's deterministic unit
     :raises KeyboardInterrupt: on Ctrl-C, at once
     """
-    solver = load().CpSolver()
+    solver = load_cp_model().CpSolver()
     solver.parameters.num_workers = 1  # with more, the answer depends on the race
     solver.parameters.random_seed = 0
     # Its own handler would swallow the interrupt, and leave none behind for the rest of the run.
@@ -88,11 +91,11 @@ def solve(model: CpModel, effort: float = math.inf, seconds: float = math.inf) -
     status = _solve_interruptibly(solver, model)
     if status == 'MODEL_INVALID':
         raise errors.PlacementError('The solver does not take the model')
-    return Solved(status, solver, solver.response_proto.deterministic_time)
+    return SearchResult(status, solver, solver.response_proto.deterministic_time)
 
 
 def _solve_interruptibly(solver: CpSolver, model: CpModel) -> str:
-    """Return the status of a search in another thread, which Ctrl-C ends at once."""
+    """Search in another thread, so that Ctrl-C ends the search at once; return the status."""
     # Python handles no signal during a call into a library.
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(solver.solve, model)

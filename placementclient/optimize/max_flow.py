@@ -8,15 +8,16 @@ from collections.abc import Mapping
 _Shift = tuple[str | None, frozenset[str], str]
 
 
-def find_draws(
+def compute_max_flow(
     available: Mapping[str, int], demands: Mapping[frozenset[str], int]
 ) -> dict[frozenset[str], int]:
-    """Return how many units each user gets: the most in all, a maximum flow.
+    """Return how many units each group of users gets, if all together get the most possible.
 
-    Users come one by one; none takes anything away from those before. Deterministic.
+    A later group takes no units from an earlier one. A group is named by the sources that it
+    reaches.
 
     :param available: the units of each source
-    :param demands: how many units the users want who reach these sources
+    :param demands: the units that each group wants
     """
     free, granted = dict(available), dict.fromkeys(demands, 0)
     drawn = {source: Counter[frozenset[str]]() for source in free}
@@ -36,7 +37,13 @@ def find_draws(
 def _find_shifts(
     user: frozenset[str], free: Mapping[str, int], drawn: Mapping[str, Counter[frozenset[str]]]
 ) -> list[_Shift]:
-    """Return the fewest shifts that let a user draw units, the last one first; empty if none do."""
+    """Return the fewest shifts between sources that free units for a user, the last one first.
+
+    Without such shifts the list is empty.
+
+    :param free: the free units of each source
+    :param drawn: the units of each source that each user has
+    """
     shifts: dict[str, _Shift] = {source: (None, user, source) for source in sorted(user)}
     pending = list(shifts)
     for source in pending:

@@ -52,7 +52,7 @@ def maximize_servers(sites: Iterable[tuple[Site, int]], pools: Mapping[Stock, in
     :param sites: sites with choices, each with a limit for its servers
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
-    model = cpsat.load(
+    model = cpsat.load_cp_model(
         'What is asked for is shared or grouped, and runs short together, which'
     ).CpModel()
     counts, shared = [], dict[Stock, list[Any]]()

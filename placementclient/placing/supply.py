@@ -10,7 +10,7 @@ from dataclasses import replace
 from placementclient.basis import errors
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.optimize.max_flow import find_draws
+from placementclient.optimize.max_flow import compute_max_flow
 from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, count_slots, make_grants
 from placementclient.placing.requests import RequestPart, parse_request
@@ -146,7 +146,7 @@ class Supply:
         for site, count, had in zip(sites, counts, local, strict=True):
             demands[site.pools[part]] += count - had
         pools = frozenset[str]().union(*demands)
-        left = find_draws({pool: self._pool_counts[pool, part] for pool in pools}, demands)
+        left = compute_max_flow({pool: self._pool_counts[pool, part] for pool in pools}, demands)
         granted = []
         for site, count, had in zip(sites, counts, local, strict=True):
             drawn = min(count - had, left[site.pools[part]])

@@ -91,7 +91,7 @@ def read_provider_index(
     traits = sorted(set[str]().union(*map(_list_traits, requests)))
     having = {name: list_matching(Filter(required=(name,))) for name in traits}
     members = {name: list_matching(Filter(member_of=(name,))) for name in _split_names(joined)}
-    sharing = tree_reader.read_sharing(client)
+    sharing = tree_reader.read_sharing_providers(client)
     having[SHARING_TRAIT] = set(sharing.providers)
     providers = {item.uuid: item for item in resource_provider.list(client)}
 
@@ -110,7 +110,7 @@ def read_provider_index(
         return {tree.root.uuid: [*tree.providers(), *tree.sharing] for tree in trees}
 
     return ProviderIndex(
-        Topology(Snapshot(states, ()), sharing.reach),
+        Topology(Snapshot(states, ()), sharing.sharers_by_root),
         lambda name, amount: list_matching(Filter({name: amount})),
         read_trees,
     )

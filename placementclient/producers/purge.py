@@ -186,7 +186,7 @@ class PurgeProducer(StateProducer):
 
 def _read_topology(client: Client) -> Topology:
     """Read all providers, and which of them share with which trees."""
-    sharing = tree_reader.read_sharing(client)
+    sharing = tree_reader.read_sharing_providers(client)
     states = (
         ProviderState(
             provider,
@@ -194,4 +194,4 @@ def _read_topology(client: Client) -> Topology:
         )
         for provider in resource_provider.list(client)
     )
-    return Topology(Snapshot(states, ()), sharing.reach)
+    return Topology(Snapshot(states, ()), sharing.sharers_by_root)

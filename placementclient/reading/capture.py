@@ -58,16 +58,14 @@ def capture(
     progress: Callable[[str], None] | None = None,
     expect: Callable[[int], None] | None = None,
 ) -> Snapshot:
-    """Read whole trees, each at one moment; with the embedded service all at the same moment.
+    """Read whole trees, each at one moment; from the embedded service all at the same moment.
 
-    A tree that changed meanwhile is read again. Generations show changes, except freed allocations,
-    which do not change the generation of a provider. So the allocations of each provider are also
-    compared with those of its consumers.
+    A tree that changed meanwhile is read again.
 
     :param trees: providers whose trees are read, by names, UUIDs, or patterns of names; none:
         everything
     :param workers: how many trees to read at the same time
-    :param keep_going: keep a tree that never stands still as it was read last, marked unsteady
+    :param keep_going: keep a tree that changes each time as it was read last, marked unsteady
     :param progress: gets the name of the root of each tree that has been read
     :param expect: gets the number of trees before they are read by requests
     :raises UnstableRead: if trees cannot be read consistently; it names all
@@ -101,14 +99,17 @@ def make_origin(client: Client) -> Origin:
 
 def _capture_by_requests(
     client: Client,
-    every: Iterable[Sequence[Provider]],
+    trees: Iterable[Sequence[Provider]],
     workers: int,
     progress: Callable[[str], None] | None,
 ) -> Snapshot:
-    """Read trees by requests, until they agree on the consumers that they share."""
+    """Read trees by requests, until they agree on the consumers that they share.
+
+    :param trees: the providers of each tree
+    """
     reader = _CaptureReader(client)
     captured: list[Snapshot] = []
-    for tree in call_in_parallel(reader.read_tree, every, workers):
+    for tree in call_in_parallel(reader.read_tree, trees, workers):
         captured.append(tree)
         if progress and tree.providers:
             progress(_find_root(tree).name)
@@ -129,12 +130,11 @@ def _capture_by_requests(
 
 
 def _find_root(tree: Snapshot) -> ProviderState:
-    """Return the root of a snapshot of one tree."""
     return next(s for s in tree.providers.values() if s.provider.parent_provider_uuid is None)
 
 
 def _capture_from_tables(client: Client, reader: SnapshotReader, trees: Sequence[str]) -> Snapshot:
-    """Read trees from tables, after a request that shows that the policy allows reading."""
+    """Read trees from tables, after a request that fails if the policy forbids reading."""
     roots = list(list_tree_members(client, trees)) if trees else None
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)
@@ -158,7 +158,8 @@ class _CaptureReader:
     A tree that is returned was like that at one moment, as far as the API can show:
 
     1. The answers about one provider have one generation (:meth:`_read_provider`).
-    2. No generation has changed between the first answer and the last one (:meth:`_check_moment`).
+    2. No generation has changed between the first answer and the last one
+       (:meth:`_require_one_moment`).
     3. Freeing allocations changes no generation of a provider. So what the providers list agrees
        with what each consumer holds by its own answer (:meth:`_read_consumer`).
     4. No usage is without a listed allocation, or it was so the time before too: then it is an
@@ -180,26 +181,27 @@ class _CaptureReader:
         self._interned: dict[object, object] = {}
 
     def read_tree(self, members: Sequence[Provider]) -> Snapshot:
-        """Read a tree until no write came between two answers; an empty snapshot if it is gone.
+        """Read a tree again until it does not change meanwhile; an empty snapshot if it is gone.
 
         A tree that changes each time is as it was read last, and in :attr:`unsteady`.
 
-        :raises UnstableRead: if not even the last attempt had all its answers
+        :param members: the providers of the tree
+        :raises UnstableRead: if a provider was gone in the last attempt too
         """
         roots = (member for member in members if member.parent_provider_uuid is None)
         root = next(roots, members[0])
-        name, any_provider = root.name, root.uuid
+        name, member_uuid = root.name, root.uuid
         hidden: dict[str, Resources] | None = None
         for attempt in range(ATTEMPTS + 1):
             is_last = attempt == ATTEMPTS
             if attempt:
                 # With jitter, so that a writer with a rhythm is not met each time.
                 time.sleep(0 if is_last else random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
-                members = list_tree_providers(self._client, any_provider)
+                members = list_tree_providers(self._client, member_uuid)
                 if not members:
                     return Snapshot((), ())
             try:
-                tree = self._read_once(members, any_provider, is_steady=not is_last)
+                tree = self._read_all_members(members, member_uuid, is_steady=not is_last)
             except (_TreeChanged, errors.NotFound):
                 continue
             if is_last:
@@ -215,12 +217,14 @@ class _CaptureReader:
             hidden = unlisted
         raise UnstableRead([name], ATTEMPTS)
 
-    def _read_once(
-        self, members: Sequence[Provider], any_provider: str, *, is_steady: bool
+    def _read_all_members(
+        self, members: Sequence[Provider], member_uuid: str, *, is_steady: bool
     ) -> Snapshot:
-        """Read a tree once.
+        """Read the providers of a tree and their consumers.
 
+        :param member_uuid: one of the providers, by which the tree is listed again
         :param is_steady: whether all answers have to be of one moment
+        :raises _TreeChanged: if they are not
         """
         states: list[ProviderState] = []
         holders: dict[str, dict[str, Holding]] = {}
@@ -236,19 +240,24 @@ class _CaptureReader:
         consumers = [
             self._read_consumer(uuid, member_uuids, holdings) for uuid, holdings in holders.items()
         ]
-        return Snapshot(self._check_moment(members, states, any_provider), consumers)
+        return Snapshot(self._require_one_moment(members, states, member_uuid), consumers)
 
-    def _check_moment(
-        self, members: Sequence[Provider], states: Sequence[ProviderState], any_provider: str
+    def _require_one_moment(
+        self, members: Sequence[Provider], states: Sequence[ProviderState], member_uuid: str
     ) -> Sequence[ProviderState]:
-        """Return all of a tree, if there was a moment at which it was like that."""
+        """Return the providers of a tree if all were like that at one moment.
+
+        :param members: the providers as they were listed before they were read
+        :param states: the same providers as they were read
+        :raises _TreeChanged: if one has changed meanwhile
+        """
         if all(
             provider.generation == state.provider.generation
             for provider, state in zip(members, states, strict=True)
         ):
             return states
         closing = {
-            provider.uuid: provider for provider in list_tree_providers(self._client, any_provider)
+            provider.uuid: provider for provider in list_tree_providers(self._client, member_uuid)
         }
         if {uuid: provider.generation for uuid, provider in closing.items()} != {
             state.uuid: state.provider.generation for state in states
@@ -260,7 +269,10 @@ class _CaptureReader:
     def _read_provider(
         self, provider: Provider, is_steady: bool
     ) -> tuple[ProviderState, Sequence[Holding]]:
-        """Read a provider with all its content, and the allocations on it."""
+        """Read a provider, and the allocations on it.
+
+        :raises _TreeChanged: if it has to be steady and changed meanwhile
+        """
         facets = read_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
         try:
             state = (facets.require_one_generation() if is_steady else facets).state
@@ -276,28 +288,33 @@ class _CaptureReader:
         return lean, facets.holdings
 
     def _share_value(self, value: T) -> T:
-        """Return one object for equal values: the hosts of a cloud are alike."""
+        """Return the same object for equal values, to save memory: hosts are alike."""
         return self._interned.setdefault(value, value)  # type: ignore[return-value]
 
     def _read_consumer(
         self, uuid: str, members: set[str], holdings: Mapping[str, Holding]
     ) -> Consumer:
-        """Return a consumer whose own answer agrees with the answers of the providers."""
+        """Return a consumer whose allocations agree with those that its providers list.
+
+        :param members: the UUIDs of the providers of the tree
+        :param holdings: the allocations that they list for the consumer, by provider
+        :raises _TreeChanged: if they do not agree
+        """
         with self._turns[hash(uuid) % len(self._turns)]:
             consumer = self.consumers.get(uuid)
-            if consumer is None or not _agrees_with_providers(consumer, members, holdings):
+            if consumer is None or not _has_listed_holdings(consumer, members, holdings):
                 consumer = self.consumers[uuid] = _intern_texts(
                     allocation.show(self._client, uuid).value
                 )
-                if not _agrees_with_providers(consumer, members, holdings):
+                if not _has_listed_holdings(consumer, members, holdings):
                     raise _TreeChanged
             return consumer
 
 
-def _agrees_with_providers(
+def _has_listed_holdings(
     consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]
 ) -> bool:
-    """Return whether a consumer has the allocations and the generation that providers list."""
+    """Return whether a consumer has the generation and the allocations that providers list."""
     here = {uuid: part for uuid, part in consumer.allocations.items() if uuid in members}
     return here == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
         holding.consumer_generation == consumer.generation for holding in holdings.values()
@@ -316,7 +333,7 @@ def _intern_texts(consumer: Consumer) -> Consumer:
 
 
 def _find_contradicting_trees(captured: Sequence[Snapshot], reader: _CaptureReader) -> list[int]:
-    """Return the indexes of steady trees that disagree on a consumer, as it moved meanwhile."""
+    """Return the indexes of steady trees that disagree on a consumer, which has moved meanwhile."""
     owner = {uuid: index for index, tree in enumerate(captured) for uuid in tree.providers}
     steady = {i for i, tree in enumerate(captured) if reader.unsteady.isdisjoint(tree.providers)}
     result: set[int] = set()

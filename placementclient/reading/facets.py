@@ -34,7 +34,7 @@ _READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any],
 class Facets(NamedTuple):
     """A provider of which some facets were read.
 
-    :param generations: of the provider, as the answer about each facet says
+    :param generations: the generation of the provider in the answer about each facet
     :param holdings: the allocations on the provider, if they were read
     """
 
@@ -43,9 +43,9 @@ class Facets(NamedTuple):
     holdings: Sequence[Holding] = ()
 
     def require_one_generation(self) -> Facets:
-        """Return the facets with the one generation that all answers have.
+        """Return the facets of a provider that has the generation of all answers.
 
-        :raises errors.ConcurrentUpdate: if they differ
+        :raises errors.ConcurrentUpdate: if the answers have different generations
         """
         generations = {number for number in self.generations.values() if number is not None}
         if len(generations) > 1:
@@ -57,9 +57,9 @@ class Facets(NamedTuple):
 
 
 def read_facets(client: Client, state: ProviderState, facets: Collection[str] = FACETS) -> Facets:
-    """Read some facets of a provider: of :data:`FACETS`, and :data:`ALLOCATIONS`.
+    """Read some facets of a provider; the others stay as ``state`` has them.
 
-    The other facets stay as ``state`` has them.
+    :param facets: some of :data:`FACETS`, and :data:`ALLOCATIONS`
     """
     generations = {}
     for facet, (read, convert) in _READERS.items():
@@ -83,13 +83,12 @@ def read_states(
     *,
     is_consistent: bool,
 ) -> Snapshot:
-    """Read some facets of some providers, and their consumers.
+    """Read some facets of providers; return the providers that exist, and their consumers.
 
-    Providers that are gone are left out. A consumer has what it holds on these providers.
+    A consumer has only its allocations on these providers.
 
     :param facets_of: returns the facets to read of a provider; its others stay as they are
-    :param is_consistent: whether all facets of a provider have to be of one generation, which the
-        provider then has; otherwise each is as it was when it was read
+    :param is_consistent: whether all facets of a provider have to be of one generation
     """
     current, holdings = list[ProviderState](), dict[str, Sequence[Holding]]()
     for state in states:
@@ -107,7 +106,9 @@ def read_states(
 def join_consumers(holdings: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
     """Yield the consumers of some providers, with their allocations there.
 
-    A consumer has no generation where the providers say different ones: it changed meanwhile.
+    A consumer for which the providers have different generations changed meanwhile: it has none.
+
+    :param holdings: the allocations on each provider, by its UUID
     """
     allocations: dict[str, dict[str, Mapping[str, int]]] = {}
     generations: dict[str, set[int | None]] = {}

@@ -26,10 +26,9 @@ def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Prov
 
 
 def check_trees(providers: Iterable[Provider], subject: str) -> None:
-    """Check that providers are complete trees.
+    """Raise an error unless providers are complete trees.
 
-    :param subject: the beginning of the message: the file or the answer that has them
-    :raises errors.InvalidAnswer: if they are not
+    :param subject: the beginning of its message: the file or the answer that has the providers
     """
     if reason := find_inconsistency(providers):
         raise errors.InvalidAnswer(
@@ -39,9 +38,9 @@ def check_trees(providers: Iterable[Provider], subject: str) -> None:
 
 
 def expand_names(client: Client, names: Sequence[str]) -> list[str]:
-    """Return names with the UUIDs of matching roots in the place of patterns.
+    """Return names in which each pattern is replaced by the UUIDs of the roots that match.
 
-    :param names: names, UUIDs, or patterns of names, for which all providers are listed once
+    :param names: names, UUIDs, or patterns of names of providers
     """
     return patterns.expand_patterns(
         names,

@@ -22,11 +22,11 @@ _MANY = 64
 
 
 class ScopeFacets(NamedTuple):
-    """The parts of a change to read over HTTP; tables are read as a whole.
+    """The facets of the providers of a change to read over HTTP; tables are read as a whole.
 
-    :param facets_of: returns the facets to read of a provider, as its list has it
+    :param facets_of: returns the facets to read of a provider
     :param is_consistent: whether all facets of a provider have to be of one generation
-    :param has_consumers: whether to read what the consumers of the change hold
+    :param has_consumers: whether to read the allocations of the consumers of the change
     """
 
     facets_of: Callable[[ProviderState], set[str]]
@@ -37,10 +37,10 @@ class ScopeFacets(NamedTuple):
 class ScopeReader:
     """Reads the providers and consumers of changes: at one moment from tables, or by requests.
 
-    From tables, providers are listed alone until the first :meth:`read`; it reads all trees of all
-    changes, with their content.
+    From tables, only providers are listed until the first :meth:`read`, which reads all trees of
+    all changes.
 
-    :param changes: if they are many, all providers are listed now, with one request
+    :param changes: the changes; if they are many, one request lists all providers of the cloud
     """
 
     def __init__(self, client: Client, changes: Iterable[Change]) -> None:
@@ -69,23 +69,23 @@ class ScopeReader:
             types = self._client.microversion >= TYPED
             self._whole = self._tables.snapshot(self._roots, types=types)
         listed = self.list_providers(change)
-        if moved := self._find_moved_roots(change, listed, is_begun):
+        if moved := self._find_roots_after_moves(change, listed, is_begun):
             wider = dataclasses.replace(change, roots={**change.roots, **moved})
             return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
         if self._whole is not None:
             states = (self._whole.providers[uuid] for uuid in listed)
             consumers = (
-                self._find_consumers(change, self._whole, listed) if facets.has_consumers else ()
+                self._collect_consumers(change, self._whole, listed) if facets.has_consumers else ()
             )
             return Snapshot(states, consumers)
         return self._read_by_requests(change, facets, listed)
 
-    def _find_moved_roots(
+    def _find_roots_after_moves(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
-        """Return the UUIDs of other trees' roots, below which others have moved a provider.
+        """Return roots of other trees into which others have moved a provider of a change.
 
-        Each has the name of the provider.
+        The result has the name of the provider by the UUID of the root.
         """
         expected = {*change.before.providers, *(change.after.providers if is_begun else ())}
         missing = expected - listed.keys()
@@ -120,10 +120,9 @@ class ScopeReader:
     def read_reshape_result(self, change: Change) -> Snapshot:
         """Read the result of the one request of an atomic change, right after it.
 
-        It is one transaction: if its allocations are stored, its inventories are too, and those of
-        the plan are taken for the live ones. Only if no allocation moves, inventories are read.
-        Allocations are read by consumer if there are fewer consumers than providers, as on a host
-        with many devices.
+        The request is one transaction: if the allocations are stored, the inventories are those of
+        the plan. They are read only if no allocation moves. Allocations are read by consumer if the
+        change has fewer consumers than providers.
         """
         states, consumers = change.after.providers, change.after.consumers
         live = change.after
@@ -141,7 +140,7 @@ class ScopeReader:
                 self._client, states.values(), lambda _: {ALLOCATIONS}, is_consistent=False
             )
 
-        def adopt_allocations(consumer: Consumer) -> Consumer:
+        def replace_live_allocations(consumer: Consumer) -> Consumer:
             current = live.consumers.get(consumer.uuid)
             allocated = current.allocations if current else {}
             here = {uuid: allocated[uuid] for uuid in states.keys() & allocated.keys()}
@@ -154,7 +153,7 @@ class ScopeReader:
                 for uuid, state in states.items()
                 if uuid in live.providers
             ),
-            map(adopt_allocations, consumers.values()),
+            map(replace_live_allocations, consumers.values()),
         )
 
     def _add_providers(self, providers: Iterable[Provider]) -> None:
@@ -177,11 +176,11 @@ class ScopeReader:
             self._trees[root_uuid] = resource_provider.list(self._client, matching=matching)
         return self._trees[root_uuid]
 
-    def _find_consumers(
-        self, change: Change, whole: Snapshot, listed: Iterable[str]
+    def _collect_consumers(
+        self, change: Change, snapshot: Snapshot, providers: Iterable[str]
     ) -> Iterator[Consumer]:
-        """Yield the consumers on the listed providers, and read the others of the change."""
-        users = {user.uuid: user for uuid in listed for user in whole.consumers_on(uuid)}
+        """Yield the consumers of a snapshot on some providers, and read others of the change."""
+        users = {user.uuid: user for uuid in providers for user in snapshot.consumers_on(uuid)}
         yield from users.values()
         if elsewhere := {*change.before.consumers, *change.after.consumers} - users.keys():
             uuids = (pair.uuid for pair in change.consumers if pair.uuid in elsewhere)
@@ -189,7 +188,13 @@ class ScopeReader:
             yield from (consumer for consumer in consumers if consumer.allocations)
 
     def _read_consumer(self, change: ConsumerChange, live: Snapshot, listed: Set[str]) -> Consumer:
-        """Return a consumer with all that it holds; read it unless that is as planned."""
+        """Return a consumer with all its allocations.
+
+        No request is needed if it has the planned generation, and the planned allocations on the
+        listed providers.
+
+        :param listed: the UUIDs of the providers whose allocations ``live`` has
+        """
         consumer, planned = live.consumers.get(change.uuid), change.before
         if consumer is not None:
             here = {uuid: planned.allocations[uuid] for uuid in listed & planned.allocations.keys()}

@@ -37,40 +37,43 @@ def read_trees(
     """Yield the trees in the order of their roots' names, each as soon as it is read.
 
     :param trees: names, UUIDs, or patterns of names of providers; none: everything
+    :param traits: whether to read traits; so ``aggregates`` and ``allocations``
     """
     client.require('a provider tree', SINCE)
     chosen = {'traits': traits, 'aggregates': aggregates}
     facets = {'inventories', 'usages', *(facet for facet, is_read in chosen.items() if is_read)}
 
-    def read(providers: Iterable[Provider], facets: set[str]) -> Snapshot:
+    def read_providers(providers: Iterable[Provider], facets: set[str]) -> Snapshot:
         states = map(ProviderState, providers)
         return read_states(client, states, lambda _: facets, is_consistent=False)
 
     listed = list_tree_members(client, trees)
-    sharing = read_sharing(client)
-    shared = read(sharing.providers.values(), facets).providers
+    sharing = read_sharing_providers(client)
+    shared = read_providers(sharing.providers.values(), facets).providers
     tree_facets = {*facets, ALLOCATIONS} if allocations else facets
-    snapshots = call_in_parallel(lambda root: read(listed[root], tree_facets), listed, workers)
+    snapshots = call_in_parallel(
+        lambda root: read_providers(listed[root], tree_facets), listed, workers
+    )
     for snapshot in snapshots:
         # Without a root, the tree was deleted in the meantime.
         for root in snapshot.roots()[:1]:
-            uuids = sharing.reach.get(root.uuid, ())
+            uuids = sharing.sharers_by_root.get(root.uuid, ())
             yield Tree(snapshot, root, [shared[uuid] for uuid in uuids if uuid in shared])
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class SharingProviders:
     """The sharing providers, and the trees that they serve.
 
-    :param providers: by UUID, in the order of their names
-    :param reach: by the UUID of a root, those of the providers of other trees that serve its tree
+    :param providers: the sharing providers by UUID, in the order of their names
+    :param sharers_by_root: the UUIDs of those that serve a tree from outside, by that of its root
     """
 
     providers: Mapping[str, Provider]
-    reach: Mapping[str, Sequence[str]]
+    sharers_by_root: Mapping[str, Sequence[str]]
 
 
-def read_sharing(client: Client) -> Sharing:
+def read_sharing_providers(client: Client) -> SharingProviders:
     """Read the sharing providers, with a request for each provider and each of its aggregates."""
     sharers = resource_provider.list(client, matching=SHARING)
     sharers.sort(key=lambda provider: provider.name)
@@ -88,7 +91,7 @@ def read_sharing(client: Client) -> Sharing:
     aggregates_of = (
         (sharer.uuid, sharer.root_uuid, joined.get(sharer.uuid, ())) for sharer in sharers
     )
-    return Sharing(
+    return SharingProviders(
         {provider.uuid: provider for provider in sharers},
         find_sharers_by_tree(aggregates_of, roots_in),
     )

@@ -51,16 +51,17 @@ def apply(
     report: Reporter = lambda result: None,
     warn: Callable[[str], object] = LOG.warning,
 ) -> Outcome:
-    """Apply a plan.
+    """Apply a plan, or roll it back; return the result of each tree.
 
-    Every change is compared with the service before anything is written. Killed at any moment, the
-    same call completes what was begun, and does nothing twice. Whatever ends the run from then on
-    is in the outcome, beside the result of each change.
+    Every change is compared with the service before anything is written. After a crash, the same
+    call completes what was begun, and does nothing twice. An error that ends the run after this
+    comparison is in the outcome.
 
     :param journal_path: the file that gets every intent before its request is sent
-    :param backward: take back what the plan has done, wholly or in part
-    :param limit: at most so many trees, not counting those that are known to be done
-    :param max_failures: start no more trees after so many have failed or were left alone
+    :param backward: roll the plan back instead
+    :param trees: names or UUIDs of roots, to choose changes; none: all
+    :param limit: change at most this many trees, not counting those that are done already
+    :param max_failures: start no more trees after this many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
     :param warn: called with a sentence that the operator must see while the run goes on
     :raises OtherService: if the plan was made for another service; no journal is written
@@ -81,7 +82,7 @@ def apply(
         )
         with queue.stop_on_error():
             with outcomes_unknown_without_answer():
-                _end_finished_changes(carrier, queue, workers, backward)
+                _record_finished_changes(carrier, queue, workers, backward)
                 comparisons = _compare_startable_changes(
                     carrier, queue, workers, other_service, backward
                 )
@@ -102,15 +103,17 @@ def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> O
 
 
 def _make_carrier(client: Client, plan: Plan) -> Carrier:
-    """Return the carrier of a plan; that of a reshape plans changed trees again."""
+    """Return the carrier of a plan; the carrier of a reshape plans changed trees again."""
     return Carrier(client, plan) if plan.recipe is None else ReshapeCarrier(client, plan)
 
 
-def _end_finished_changes(carrier: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
-    """Record results for the changes that the journal has as done and that are not undone since."""
+def _record_finished_changes(
+    carrier: Carrier, queue: TreeQueue, workers: int, backward: bool
+) -> None:
+    """Record results of the changes that are done by the journal and were not undone since."""
     done = State.ROLLED_BACK if backward else State.APPLIED
 
-    def ended(change: Change) -> TreeResult | None:
+    def make_result_if_finished(change: Change) -> TreeResult | None:
         try:
             is_so = carrier.is_as_recorded(change, backward=backward)
         except Differs as reason:
@@ -126,7 +129,7 @@ def _end_finished_changes(carrier: Carrier, queue: TreeQueue, workers: int, back
         for uuid, change in queue.changes.items()
         if carrier.journal.record_for(uuid).ended == done
     ]
-    for result in _run_in_order(carrier, ended, finished, workers):
+    for result in _call_for_changes(carrier, make_result_if_finished, finished, workers):
         if result is not None:
             queue.record_result(result)
 
@@ -134,7 +137,7 @@ def _end_finished_changes(carrier: Carrier, queue: TreeQueue, workers: int, back
 def _compare_startable_changes(
     carrier: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
 ) -> Sequence[TreeComparison]:
-    """Compare the changes that may start with the service."""
+    """Compare each change that may start now with the present state of its trees."""
     changes = queue.list_startable_changes()
     is_elsewhere = snapshots.is_of_other_service(carrier.plan.origin, carrier.client.service)
     # A plan of another URL is for this service if all its trees are as planned.
@@ -144,7 +147,7 @@ def _compare_startable_changes(
         compare = functools.partial(
             carrier.compare_change, reader=carrier.make_reader(changes), backward=backward
         )
-        comparisons = list(_run_in_order(carrier, compare, changes, workers))
+        comparisons = list(_call_for_changes(carrier, compare, changes, workers))
     if (changes or backward) and not other_service:
         _check_service_has_tree(carrier, comparisons)
     different = [comparison for comparison in comparisons if comparison.difference]
@@ -154,12 +157,12 @@ def _compare_startable_changes(
     return comparisons
 
 
-def _run_in_order(
+def _call_for_changes(
     carrier: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
-    """Return the results of a function that reads the trees of changes.
+    """Yield the results of a function that reads the trees of a change, in the order of changes.
 
-    Of tables, one thread reads: more would only wait.
+    Over HTTP, ``workers`` threads call it; from tables, one.
     """
     return call_in_parallel(function, changes, 1 if carrier.client.snapshot_reader else workers)
 
@@ -179,7 +182,6 @@ def _check_service_has_tree(carrier: Carrier, comparisons: Sequence[TreeComparis
 
 
 def _make_other_service_error(carrier: Carrier, reason: str) -> OtherService:
-    """Return the error that the plan was made for another service."""
     made = carrier.plan.origin.service if carrier.plan.origin else None
     lines = (
         f'This is probably another cloud: nothing was sent. {reason}',
@@ -198,14 +200,14 @@ def status(
     journal_path: str | None = None,
     workers: int = 1,
 ) -> list[TreeStatus]:
-    """Return the status of each change.
+    """Return the status of each change of a plan.
 
     :param trees: names or UUIDs of roots, to choose changes; none: all
-    :param journal_path: says if a change was rolled back, or left alone, or never applied
+    :param journal_path: the journal, by which a change was rolled back, left alone, or not applied
     """
     carrier, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
     read_status = functools.partial(carrier.read_status, reader=carrier.make_reader(selected))
-    return list(_run_in_order(carrier, read_status, selected, workers))
+    return list(_call_for_changes(carrier, read_status, selected, workers))
 
 
 def verify(
@@ -217,10 +219,11 @@ def verify(
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> list[Finding]:
-    """Read once everything that a plan changes, and compare it with the plan.
+    """Return the differences between the present state and that after the plan.
 
     :param trees: names or UUIDs of roots, to choose changes; none: all
-    :param journal_path: knows the changes that were planned again, and those that were not begun
+    :param journal_path: the journal, which has changes that were planned again or not begun
+    :param progress: called with the name of each tree that was read
     """
     carrier, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
     find_deviations = functools.partial(
@@ -228,7 +231,7 @@ def verify(
     )
     result: list[Finding] = []
     for change, deviations in zip(
-        selected, _run_in_order(carrier, find_deviations, selected, workers), strict=True
+        selected, _call_for_changes(carrier, find_deviations, selected, workers), strict=True
     ):
         result += deviations
         if progress:
@@ -237,7 +240,7 @@ def verify(
 
 
 def load_carrier(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
-    """Return the carrier of a plan, which knows its journal, if there is one."""
+    """Return the carrier of a plan with the records of its journal, if there is one."""
     carrier = _make_carrier(client, plan)
     if journal_path is not None:
         carrier.journal = journal.Journal(

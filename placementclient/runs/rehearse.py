@@ -29,7 +29,7 @@ from placementclient.runs import engines
 def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Rehearsal:
     """Apply a plan, verify it and roll it back, in a scratch Placement loaded from a snapshot.
 
-    Loaded are the trees that the plan is about, and what their consumers hold elsewhere.
+    The scratch Placement has the trees of the plan, and the other providers of their consumers.
 
     :param plan: the plan; its generations may be older than the snapshot's
     :raises errors.BadArgument: if the snapshot has none of the trees of the plan
@@ -56,8 +56,8 @@ def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Re
 def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapshot:
     """Return the part of a snapshot with some trees of a plan.
 
-    Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
-    for by some without limits.
+    If consumers have allocations on providers that the snapshot lacks, these get stand-ins without
+    limits.
     """
     roots = _find_root_names(plan, trees)
     _check_roots(snapshot, roots)
@@ -85,7 +85,10 @@ def _find_root_names(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
 
 
 def _check_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
-    """Check that a snapshot has some roots, by UUID with their names."""
+    """Raise an error if a snapshot lacks some roots.
+
+    :param roots: the names of the roots, by UUID
+    """
     missing = [name for root, name in roots.items() if root not in snapshot.providers]
     if missing and len(missing) == len(roots):
         raise errors.BadArgument(
@@ -108,7 +111,11 @@ def _walk_up(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
 
 
 def _make_stand_in(uuid: str, consumer: Consumer, planned: ProviderState | None) -> ProviderState:
-    """Return a provider without limits, for one that the snapshot does not have."""
+    """Return a provider without limits for the allocations of a consumer.
+
+    :param uuid: of a provider that the snapshot lacks
+    :param planned: the stand-in for other consumers, if there is one
+    """
     state = planned or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
     return structs.replace(state, inventories={**state.inventories, **roomy})

@@ -18,7 +18,7 @@ from placementclient.planner.errors import IMPOSSIBLE, Infeasible, Undecided, Un
 
 
 class ReshapeCarrier(Carrier):
-    """Applies or rolls back a plan that has a recipe: it decides changed trees again."""
+    """Applies or rolls back a plan that has a recipe, and plans changed trees again."""
 
     # The states are those of the plan.
     record_of = staticmethod(operations.encode_brief)
@@ -50,10 +50,10 @@ class ReshapeCarrier(Carrier):
                 raise errors.BadFile(path, str(fault)) from None
 
     def read_remaining(self, change: Change) -> Remaining:
-        """Read a change, and return what remains of it.
+        """Read the trees of a change; return the operations that remain.
 
-        :raises PlannedAgain: if the tree has changed, and a new plan is noted
-        :raises LeftAlone: if no new plan is the one that was reviewed
+        :raises PlannedAgain: if a tree has changed, and the journal has a new plan for it
+        :raises LeftAlone: if the new plan would not do what was reviewed
         """
         try:
             return super().read_remaining(change)
@@ -65,12 +65,13 @@ class ReshapeCarrier(Carrier):
         raise PlannedAgain('it changes each time that it is planned again')
 
     def _plan_again(self, change: Change, drift: str) -> Change:
-        """Return an unapplied change as it is planned now, if it does what was reviewed.
+        """Return a new plan for an unapplied change.
 
-        :raises LeftAlone: if it does not
+        :param drift: the difference because of which it is planned again, for the error
+        :raises LeftAlone: if the new plan would not do what was reviewed
         """
         current = self.latest_version(change)
-        snapshot = _drop_prepared(self.capture_trees(current), current)
+        snapshot = _drop_empty_new_providers(self.capture_trees(current), current)
         try:
             again = replan.replan_tree(snapshot, self.plan, current)
         except Infeasible as failure:
@@ -84,8 +85,8 @@ class ReshapeCarrier(Carrier):
         return again
 
 
-def _drop_prepared(snapshot: Snapshot, change: Change) -> Snapshot:
-    """Return a snapshot without the new providers of a change that are made, and still empty."""
+def _drop_empty_new_providers(snapshot: Snapshot, change: Change) -> Snapshot:
+    """Return a snapshot without those new providers of a change that are still empty."""
     made = {provider.uuid for provider in change.list_created()}
     prepared = {
         uuid

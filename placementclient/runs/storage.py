@@ -16,11 +16,11 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.specification import assignments
 
 
-def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[AssignmentRow]]:
-    """Return the specification of a reshape, and the rows of all assignment files.
+def read_spec_and_rows(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[AssignmentRow]]:
+    """Return the specification of a reshape, and the rows of its assignment files.
 
-    :param path: the file of a specification, or of a plan, which has both in it
-    :param rows: the files of further rows; instead of those that a plan has in it
+    :param path: the file of a specification, or of a plan, which contains both
+    :param rows: the paths of files of further rows; they replace the rows of a plan
     """
     content = disk.read_bytes(path, disk.WRITTEN_LIMIT)
     if detect_kind(content) == 'plan':
@@ -32,15 +32,19 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED_LIMIT:
         raise system.make_size_error(path, disk.TYPED_LIMIT)
-    return read_assignments_of_spec(
+    return read_rows_of_spec(
         specifications.parse_specification(disk.decode_text(content, path), path), path, rows
     )
 
 
-def read_assignments_of_spec(
+def read_rows_of_spec(
     spec: Spec, path: str, rows: Sequence[str] = ()
 ) -> tuple[Spec, list[AssignmentRow]]:
-    """Return a specification, and the rows of the files that it names and of further ones."""
+    """Return a specification with complete paths of its assignment files, and all their rows.
+
+    :param path: the path of the specification, to whose folder its paths are relative
+    :param rows: the paths of further assignment files
+    """
     folder = '' if path == disk.STANDARD else os.path.dirname(path)
     # Their names are relative to the specification.
     named = tuple(os.path.join(folder, name) for name in spec.assignments)

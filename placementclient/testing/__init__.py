@@ -51,7 +51,7 @@ class EmbeddedPlacement:
 
     @property
     def url(self) -> str:
-        """The endpoint for :attr:`session`; nothing listens there."""
+        """The endpoint of the service for :attr:`session`; no server listens there."""
         return str(self.session.get_endpoint(service_type='placement'))
 
     @functools.cached_property
@@ -85,9 +85,10 @@ class EmbeddedPlacement:
         """Give a consumer allocations, and return its UUID.
 
         :param allocations: amounts by resource class, by the name or UUID of the provider
-        :param consumer: its UUID; a new one is made without it
-        :param project_id: its project; by default the one that it has, or ``project``; so its user
-        :raises placementclient.basis.errors.PlacementError: if the service refuses it
+        :param consumer: its UUID; empty: a new one
+        :param project_id: its project; default: its present one, or ``project``
+        :param user_id: its user; default: its present one, or ``user``
+        :raises placementclient.basis.errors.PlacementError: if the service refuses the allocations
         """
         by_uuid = {
             resource_provider.find(self.client, provider): dict(resources)

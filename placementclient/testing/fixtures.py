@@ -19,11 +19,11 @@ def embedded_placement() -> Iterator[EmbeddedPlacement]:
 
 @pytest.fixture
 def placement_session(embedded_placement: EmbeddedPlacement) -> Session:
-    """A keystoneauth session that reaches it."""
+    """A keystoneauth session that reaches the Placement of :func:`embedded_placement`."""
     return embedded_placement.session
 
 
 @pytest.fixture
 def placement_client(embedded_placement: EmbeddedPlacement) -> Client:
-    """The client that the functions of ``placementclient.api`` take."""
+    """A client of :func:`embedded_placement`, for the functions of ``placementclient.api``."""
     return embedded_placement.client

@@ -138,7 +138,7 @@ class PlanReshape(base.ShowOne):
                 f'Microversion {self.client.microversion} has no reshaper, which came with '
                 f'{RESHAPE.since} (Stein): upgrade Placement before you apply the plan'
             )
-        spec, rows = storage.read_specified(self.args.spec, self.args.assignments)
+        spec, rows = storage.read_spec_and_rows(self.args.spec, self.args.assignments)
         snapshot, providers, trees = self._read_trees(spec)
         migrations = service_lists.get_sources().migrations.read_option(self, self.args.migrations)
         try:

@@ -92,7 +92,7 @@ class ApplyTree(ChangeCommand):
             raise errors.UsageError(
                 '--prune, --reparent, --previous and --compute-node are for files without moves'
             )
-        spec, rows = storage.read_assignments_of_spec(spec, self.args.file)
+        spec, rows = storage.read_rows_of_spec(spec, self.args.file)
         migrations = service_lists.get_sources().migrations.read_option(self, self.args.migrations)
         reshaping = ReshapeProducer(self.client, spec, rows, migrations)
         plan = self.make_plan(reshaping)

@@ -44,7 +44,9 @@ class PatternModel:
     """The number of servers of each piece of each group, as the variables of a model of CP-SAT."""
 
     def __init__(self, problem: Problem, groups: Sequence[AlikeHosts], patterns: Patterns) -> None:
-        self.model = cpsat.load('Where not every server has a place, how many have one').CpModel()
+        self.model = cpsat.load_cp_model(
+            'Where not every server has a place, how many have one'
+        ).CpModel()
         self._groups = groups
         self._counts = [self._add_counts(problem, group) for group in groups]
         #: The patterns of each group that is filled by patterns, with their numbers of hosts.

@@ -40,7 +40,9 @@ class RoomModel:
 
     def __init__(self, room: RoomProblem) -> None:
         self._room = room
-        self.model = cpsat.load('Where new servers have no room, the fewest moves').CpModel()
+        self.model = cpsat.load_cp_model(
+            'Where new servers have no room, the fewest moves'
+        ).CpModel()
         self._leaving = [
             self.model.new_int_var(0, len(alike.servers), '') for alike in room.movable
         ]

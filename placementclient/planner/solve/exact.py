@@ -101,7 +101,7 @@ class _Model:
     def __init__(
         self, problem: NumberedProblem, budget: cpsat.Budget, undivided: bool = False
     ) -> None:
-        self._cp = cpsat.load('This assignment')
+        self._cp = cpsat.load_cp_model('This assignment')
         self._problem, self._budget = problem, budget
         self._model = self._cp.CpModel()
         self._loads: list[list[LinearExpr]] = [[] for _ in problem.bins]

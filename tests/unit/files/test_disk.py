@@ -119,14 +119,14 @@ def test_assignment_files_are_relative_to_the_spec(tmp_path):
         'moves:\n- from_resource_provider: a\n  to_resource_provider: b\n'
         '  moved_resources: {VGPU: 1}\n'
     )
-    spec, rows = storage.read_specified(str(path))
+    spec, rows = storage.read_spec_and_rows(str(path))
     assert spec.assignments == (str(tmp_path / 'map.csv'), str(elsewhere))
     assert [row.amount for row in rows] == [1, 2]
 
 
 @pytest.mark.parametrize(
     'read',
-    [storage.read_specified, storage.read_assignments, disk.read_document],
+    [storage.read_spec_and_rows, storage.read_assignments, disk.read_document],
 )
 def test_a_snapshot_is_refused_where_another_file_is_expected(tmp_path, snapshot, read):
     path = str(tmp_path / 'cloud.json')
@@ -151,10 +151,10 @@ def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path):
     storage.write_plan(str(path), plan)
     recipe = plan.recipe
     assert recipe is not None
-    assert storage.read_specified(str(path)) == (recipe.spec, list(recipe.assignments))
+    assert storage.read_spec_and_rows(str(path)) == (recipe.spec, list(recipe.assignments))
     consumer = uuid_of('a')
     rows.write_text(f'consumer_uuid,resource_class,amount,to_provider\n{consumer},VGPU,,gpu1\n')
-    spec, assigned = storage.read_specified(str(path), [str(rows)])
+    spec, assigned = storage.read_spec_and_rows(str(path), [str(rows)])
     assert (spec, [row.to_provider for row in assigned]) == (recipe.spec, ['gpu1'])
 
 

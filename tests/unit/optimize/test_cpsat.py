@@ -16,7 +16,7 @@ pytest.importorskip('ortools')
 
 def packing(sizes=100, bins=8):
     """So many sizes into bins without room to spare: nobody knows."""
-    model = cpsat.load().CpModel()
+    model = cpsat.load_cp_model().CpModel()
     amounts = [1000 + (7919 * number * number) % 99991 for number in range(sizes)]
     total = sum(amounts)
     inside = [[model.new_bool_var('') for _ in range(bins)] for _ in amounts]
@@ -29,7 +29,7 @@ def packing(sizes=100, bins=8):
 
 
 def test_the_best_solution_or_that_there_is_none():
-    model = cpsat.load().CpModel()
+    model = cpsat.load_cp_model().CpModel()
     variable = model.new_int_var(0, 7, '')
     model.maximize(variable)
     solved = cpsat.solve(model)
@@ -59,7 +59,7 @@ def test_a_budget_is_used_up_by_work_or_by_the_clock(monkeypatch):
     def solve(model, effort, seconds):
         calls.append((effort, seconds))
         now[0] += 2.0
-        return cpsat.Solved('FEASIBLE', None, 1.0)
+        return cpsat.SearchResult('FEASIBLE', None, 1.0)
 
     monkeypatch.setattr(cpsat, 'solve', solve)
     monkeypatch.setattr(cpsat.time, 'monotonic', lambda: now[0])
@@ -70,7 +70,7 @@ def test_a_budget_is_used_up_by_work_or_by_the_clock(monkeypatch):
 
 
 def test_an_invalid_model_is_an_error():
-    model = cpsat.load().CpModel()
+    model = cpsat.load_cp_model().CpModel()
     model.proto.objective.vars.append(99)
     with pytest.raises(errors.PlacementError, match='does not take'):
         cpsat.solve(model)

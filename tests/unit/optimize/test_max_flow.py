@@ -7,15 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placementclient.optimize.max_flow import find_draws
+from placementclient.optimize.max_flow import compute_max_flow
 
 A, B, C = map(frozenset, 'abc')
 
 
 def test_flow_is_rerouted_where_a_pool_runs_out():
-    assert [*find_draws({'a': 2, 'b': 2, 'c': 2}, {A | B: 2, B | C: 2, A: 2}).values()] == [2, 2, 2]
-    assert [*find_draws({'a': 3, 'b': 2, 'c': 9}, {A | B: 4, A: 3}).values()] == [4, 1]
-    assert find_draws({'a': 3}, {frozenset(): 4}) == {frozenset(): 0}
+    assert [*compute_max_flow({'a': 2, 'b': 2, 'c': 2}, {A | B: 2, B | C: 2, A: 2}).values()] == [
+        2,
+        2,
+        2,
+    ]
+    assert [*compute_max_flow({'a': 3, 'b': 2, 'c': 9}, {A | B: 4, A: 3}).values()] == [4, 1]
+    assert compute_max_flow({'a': 3}, {frozenset(): 4}) == {frozenset(): 0}
 
 
 def most(available, demands):
@@ -35,7 +39,7 @@ def most(available, demands):
     st.dictionaries(st.frozensets(st.sampled_from('abc')), st.integers(0, 3), max_size=5),
 )
 def test_flow_is_the_maximum(available, demands):
-    granted = find_draws(available, demands)
+    granted = compute_max_flow(available, demands)
     for number in range(1, len(demands) + 1):
         first = dict(itertools.islice(demands.items(), number))
         assert sum(granted[user] for user in first) == most(available, first)

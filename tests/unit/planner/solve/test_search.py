@@ -193,9 +193,9 @@ def test_the_timeout_of_the_search_is_in_seconds(monkeypatch):
 
     def solve(model, effort, seconds):
         limits.append(seconds)
-        return cpsat.Solved('UNKNOWN', None, 0.1)
+        return cpsat.SearchResult('UNKNOWN', None, 0.1)
 
-    cpsat.load()  # its first import may take seconds
+    cpsat.load_cp_model()  # its first import may take seconds
     monkeypatch.setattr(cpsat, 'solve', solve)
     sizes = [1000 + (7919 * number * number) % 99991 for number in range(40)]
     bins = [Bin(sum(sizes) // 4 + 1, Units(1, 10**9)) for _ in range(4)]
