@@ -19,7 +19,7 @@ from keystoneauth1.session import Session
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
 from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Answers, Cloud
+from placementclient.insight.audit.cloud import Cloud, CloudLists
 from placementclient.insight.capacity import fits, totals
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
@@ -66,7 +66,7 @@ def main() -> None:
     result = audit(
         Cloud(
             snapshot,
-            Answers(
+            CloudLists(
                 records.decode_servers(cloud.lists['servers'], 'planted'),
                 records.decode_migrations(cloud.lists['migrations'], 'planted'),
                 host_records.decode_compute_services(cloud.lists['services'], 'planted'),

@@ -101,7 +101,7 @@ def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
 
 def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
     """Yield how many consumers of each host with a leaked allocation are in the lists of Nova."""
-    known = {*(cloud.answers.servers or ()), *cloud.migration_of_consumer}
+    known = {*(cloud.lists.servers or ()), *cloud.migration_of_consumer}
     roots = sorted(
         {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.provider_name
     )

@@ -266,7 +266,7 @@ class AuditCloud(ChangeCommand):
         proof = FreeingProof(
             self.client,
             cloud.topology,
-            cloud.answers.servers or {},
+            cloud.lists.servers or {},
             cloud.records,
             is_nova_asked=facts.is_nova_asked,
         )

@@ -235,7 +235,7 @@ def _name_aggregates(
     command: base.PlacementCommand, cloud: Cloud, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
     """Yield findings; those about aggregates also with their names, if a list or Nova has them."""
-    places = Places(command, cloud.answers.scheduling.sources.aggregates)
+    places = Places(command, cloud.lists.scheduling.sources.aggregates)
     for finding in findings:
         aggregate, aggregates = (finding.facts.get(key) for key in ('aggregate', 'aggregates'))
         uuids = {finding.subject, aggregate, *(aggregates or ())} & cloud.topology.members.keys()
@@ -258,7 +258,7 @@ def _read_cloud(
     :param is_reversed: whether to read the lists first
     """
     from placementclient.insight.audit.checks import CHECKS
-    from placementclient.insight.audit.cloud import Answers, Cloud
+    from placementclient.insight.audit.cloud import Cloud, CloudLists
     from placementclient.model.servers import Server
 
     checks = [check for check in CHECKS if not ids or check.id in ids]
@@ -276,7 +276,7 @@ def _read_cloud(
         # Nova does not know the former, and has the latter where they are no more.
         assumed_servers = assumption.placed | (assumption.lost & servers.keys())
         lists.records['servers'] = servers | {uuid: Server(uuid) for uuid in assumed_servers}
-    answers = Answers(
+    cloud_lists = CloudLists(
         **lists.records,
         scheduling=server_options.read_scheduling_options(command),
         gone=facts.gone,
@@ -284,7 +284,7 @@ def _read_cloud(
         ratios=_group_by_root(assumption.snapshot, facts.ratios),
         is_nova_asked=facts.is_nova_asked or _has_live_servers(command, lists),
     )
-    return Cloud(assumption.snapshot, answers, unsettled), lists
+    return Cloud(assumption.snapshot, cloud_lists, unsettled), lists
 
 
 def _has_live_servers(command: base.PlacementCommand, lists: ServiceLists) -> bool:

@@ -30,7 +30,7 @@ _UNKNOWN = 'a server may just be built on it: give the list of servers too, with
 
 def find_node_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the differences between each node of Ironic and its provider."""
-    for node in cloud.answers.nodes or ():
+    for node in cloud.lists.nodes or ():
         # The provider has the node's UUID as its name, and in newer releases as its UUID too.
         root = cloud.snapshot.find_by_name(node.uuid) or cloud.snapshot.providers.get(node.uuid)
         if root is None or node.is_busy:
@@ -71,7 +71,7 @@ def _find_state_differences(
     if holding:
         if is_free and node.state == 'available':
             building = _UNKNOWN
-            if cloud.answers.has('servers'):
+            if cloud.lists.has_list('servers'):
                 building = next(filter(None, map(cloud.find_skip_reason, holding)), '')
             yield cloud.make_finding(root, {'holds': holding}, reason=_HOLDER, passed_over=building)
     elif is_free and _is_unusable(node):

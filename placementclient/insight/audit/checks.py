@@ -169,8 +169,8 @@ def _confirm_findings(
     A check of one answer looks at the last reading alone.
     """
     # The word of the operator that consumers are gone needs no list.
-    needs = () if check.id == 'orphan' and cloud.answers.gone else check.needs
-    if missing := tuple(name for name in needs if not cloud.answers.has(name)):
+    needs = () if check.id == 'orphan' and cloud.lists.gone else check.needs
+    if missing := tuple(name for name in needs if not cloud.lists.has_list(name)):
         return [], missing
     findings, lacking = _run_check(check, cloud)
     if earlier is None or not _is_comparison(check):

@@ -44,11 +44,11 @@ class MissingFields(Exception):
     """A check cannot run, as lists of other services are missing, or fields of their records."""
 
 
-class Answers(NamedTuple):
+class CloudLists(NamedTuple):
     """Lists of other services; ``None`` for a list that the audit does not have.
 
     A check runs only if the audit has all lists that it needs: :attr:`checks.Check.needs`. So for a
-    check, ``answers.agents or ()`` is empty only if Neutron has no agents.
+    check, ``lists.agents or ()`` is empty only if Neutron has no agents.
 
     :param servers: all servers, by UUID
     :param flavors: all flavors, those of single projects too
@@ -79,7 +79,7 @@ class Answers(NamedTuple):
     is_nova_asked: bool = False
     ratios: Mapping[str, Mapping[str, ConfiguredRatio]] = MappingProxyType({})
 
-    def has(self, name: str) -> bool:
+    def has_list(self, name: str) -> bool:
         """Return True if the audit has a list, by the name of its option."""
         return self._asdict()[name] is not None
 
@@ -95,12 +95,12 @@ class Cloud:
     def __init__(
         self,
         snapshot: Snapshot,
-        answers: Answers = Answers(),  # noqa: B008 (immutable)
+        lists: CloudLists = CloudLists(),  # noqa: B008 (immutable)
         unsettled: Collection[str] = (),
     ) -> None:
-        self.snapshot, self.answers, self._unsettled = snapshot, answers, unsettled
+        self.snapshot, self.lists, self._unsettled = snapshot, lists, unsettled
         self.topology = Topology(snapshot)
-        listed, migrations = answers.servers or {}, answers.migrations or ()
+        listed, migrations = lists.servers or {}, lists.migrations or ()
         self.servers = {uuid: server for uuid, server in listed.items() if not server.is_deleted}
         self.deleted = listed.keys() - self.servers.keys()
         self.migrating = {m.server_uuid for m in migrations if not m.is_over}
@@ -115,28 +115,28 @@ class Cloud:
     @cached_property
     def hosts_of_cells_down(self) -> list[str]:
         """The names of the hosts in cells that do not answer, so that no list has them."""
-        return find_hosts_of_cells_down(self.answers.services or ())
+        return find_hosts_of_cells_down(self.lists.services or ())
 
     @cached_property
     def records(self) -> NovaRecords:
         """The records that decide, beside those of servers, which allocations may be freed."""
-        answers = self.answers
+        lists = self.lists
         return NovaRecords(
-            answers.migrations, answers.hypervisors, answers.gone, answers.ignored, answers.nodes
+            lists.migrations, lists.hypervisors, lists.gone, lists.ignored, lists.nodes
         )
 
     @cached_property
     def evidence(self) -> Evidence:
         """The judge of the allocations that may be freed."""
-        return Evidence(self.topology, self.records, is_presumed=self.answers.is_nova_asked)
+        return Evidence(self.topology, self.records, is_presumed=self.lists.is_nova_asked)
 
     @cached_property
     def classes(self) -> set[str]:
         """The resource classes that servers of Nova hold: by flavors, by nodes, and Nova's own."""
-        flavors = [*(self.answers.flavors or ()), *(s.flavor for s in self.servers.values())]
+        flavors = [*(self.lists.flavors or ()), *(s.flavor for s in self.servers.values())]
         keys = {key for flavor in flavors if flavor for key in flavor.extra_specs}
         requested = {key.partition(':')[2] for key in keys if key.startswith('resources')}
-        nodes = filter(None, (node.resource_class for node in self.answers.nodes or ()))
+        nodes = filter(None, (node.resource_class for node in self.lists.nodes or ()))
         reported = {name for state in self.list_providers() for name in state.inventories}
         return {
             *requested,
@@ -147,7 +147,7 @@ class Cloud:
     @property
     def has_migration_uuids(self) -> bool:
         """True if the list of migrations shows which consumers are migrations."""
-        migrations = self.answers.migrations
+        migrations = self.lists.migrations
         return migrations is not None and (not migrations or any(m.uuid for m in migrations))
 
     def list_subjects(self) -> set[str]:
@@ -158,7 +158,7 @@ class Cloud:
             *(aggregate for state in states for aggregate in state.aggregates),
             *self.snapshot.consumers,
             *self.servers,
-            *(flavor.name for flavor in self.answers.flavors or ()),
+            *(flavor.name for flavor in self.lists.flavors or ()),
             *(name for state in states for name in state.inventories),
         }
 
@@ -239,7 +239,7 @@ class Cloud:
         """The servers with a lack in Placement, by its kind: :attr:`healing.Heal.lacks`."""
         heals = defaultdict[str, list[healing.Heal]](list)
         detailed = [server for server in self.servers.values() if server.is_detailed]
-        shared = find_names_of_several_hosts(self.answers.hypervisors or ())
+        shared = find_names_of_several_hosts(self.lists.hypervisors or ())
         for heal in healing.find_heals(
             self.snapshot, detailed, self.migrating, shared_names=shared
         ):
@@ -316,20 +316,20 @@ class AuditedConsumer:
         """The allocations that may be freed, if none has changed since the snapshot."""
         server = self.migration.server_uuid if self.migration else self.consumer.uuid
         holding = self.cloud.snapshot.consumers.get(server)
-        record = (self.cloud.answers.servers or {}).get(server)
+        record = (self.cloud.lists.servers or {}).get(server)
         return self.cloud.evidence.judge(self.consumer, holding, record, lambda _: NEVER)
 
     @property
     def is_orphan(self) -> bool:
         """True if Nova has no server with the consumer's UUID, or only a deleted one."""
         cloud, uuid = self.cloud, self.consumer.uuid
-        if uuid in cloud.answers.gone or uuid in cloud.deleted:
+        if uuid in cloud.lists.gone or uuid in cloud.deleted:
             return True
         # Types that Nova does not give are of other services, whose consumers are no servers.
         is_server = self.consumer.type in (None, INSTANCE)
-        is_migration = self.consumer.type == MIGRATION and cloud.answers.has('migrations')
+        is_migration = self.consumer.type == MIGRATION and cloud.lists.has_list('migrations')
         is_unknown = (
-            cloud.answers.has('servers') and not self.server and (is_server or is_migration)
+            cloud.lists.has_list('servers') and not self.server and (is_server or is_migration)
         )
         return is_unknown and not self.classes.isdisjoint(cloud.classes)
 
@@ -350,7 +350,7 @@ def _find_checks(audited: AuditedConsumer) -> Iterator[str]:
     if audited.migration is not None:
         if audited.migration.is_over:
             yield 'left-by-migration'
-    elif audited.consumer.uuid in cloud.answers.ignored:
+    elif audited.consumer.uuid in cloud.lists.ignored:
         return
     elif audited.is_orphan:
         yield 'orphan'
@@ -358,7 +358,7 @@ def _find_checks(audited: AuditedConsumer) -> Iterator[str]:
         yield 'left-by-shelving'
     elif len(audited.hosts) > 1 and any(not migration.is_over for migration in audited.migrations):
         yield 'in-migration'
-    elif cloud.answers.has('servers') and cloud.answers.has('migrations'):
+    elif cloud.lists.has_list('servers') and cloud.lists.has_list('migrations'):
         if audited.server:
             yield from _find_server_checks(audited)
     elif len(audited.hosts) > 1:

@@ -28,11 +28,11 @@ def find_orphans(cloud: Cloud) -> Iterator[Finding]:
     """Yield the consumers of leaked allocations: Nova has no server or migration with the UUID."""
     for audited in cloud.consumers_by_check['orphan']:
         is_known = (
-            audited.consumer.uuid in cloud.deleted or audited.consumer.uuid in cloud.answers.gone
+            audited.consumer.uuid in cloud.deleted or audited.consumer.uuid in cloud.lists.gone
         )
         if is_known or cloud.has_migration_uuids:
             yield _make_consumer_finding(audited, 'orphan')
-    if not cloud.answers.has('migrations'):
+    if not cloud.lists.has_list('migrations'):
         raise MissingFields('migrations')
     if not cloud.has_migration_uuids:
         raise MissingFields(_NO_UUIDS)
@@ -108,7 +108,7 @@ def find_incomplete_consumers(cloud: Cloud) -> Iterator[Finding]:
         if not has_placeholder_owner(consumer):
             continue
         # Heal asks Nova for the server itself.
-        may_be_server = uuid in cloud.servers or not cloud.answers.has('servers')
+        may_be_server = uuid in cloud.servers or not cloud.lists.has_list('servers')
         is_server = may_be_server and consumer.type in (None, INSTANCE)
         yield make_finding(
             uuid,
@@ -138,7 +138,7 @@ def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
     if verdict.freed:
         remedy = FreeAllocations(consumer, verdict.freed)
     else:
-        is_asked = audited.cloud.answers.is_nova_asked
+        is_asked = audited.cloud.lists.is_nova_asked
         reason = explain_verdict(verdict, consumer.uuid, kind, is_asked=is_asked)
     return replace(
         _make_unsafe_finding(audited, reason), remedy=remedy, passed_over=audited.skip_reason

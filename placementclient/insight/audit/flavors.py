@@ -43,11 +43,11 @@ _REGISTER = (
 
 def find_unplaceable_flavors(cloud: Cloud) -> Iterator[Finding]:
     """Yield the flavors whose servers fit on no host, even on an empty one."""
-    if not cloud.answers.flavors:
+    if not cloud.lists.flavors:
         return
     names, hosts = Names.from_snapshot(cloud.snapshot), _build_empty_hosts(cloud.topology)
-    for flavor in cloud.answers.flavors:
-        if facts := _explain_unplaceable(hosts, names, flavor, cloud.answers.scheduling):
+    for flavor in cloud.lists.flavors:
+        if facts := _explain_unplaceable(hosts, names, flavor, cloud.lists.scheduling):
             yield make_finding(flavor.name, facts, reason=_CHANGE)
 
 
@@ -130,14 +130,14 @@ def _empty_provider(state: ProviderState) -> ProviderState:
 
 def find_missing_limits(cloud: Cloud) -> Iterator[Finding]:
     """Yield the resource classes in use that have no registered limit in Keystone."""
-    limits = cloud.answers.limits
+    limits = cloud.lists.limits
     if limits is None or not any(n == _SERVERS or n.startswith(_PREFIX) for n in limits):
         return
-    flavors = cloud.answers.flavors
+    flavors = cloud.lists.flavors
     in_use = (
         _count_allocated_classes(cloud)
         if flavors is None
-        else _find_requested_classes(cloud.answers.scheduling, flavors)
+        else _find_requested_classes(cloud.lists.scheduling, flavors)
     )
     needed = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
     for name, why in needed.items():

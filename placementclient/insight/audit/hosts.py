@@ -25,9 +25,9 @@ _COMPARED = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 def find_disabled_mismatches(cloud: Cloud) -> Iterator[Finding]:
     """Yield the hosts whose COMPUTE_STATUS_DISABLED contradicts the status of nova-compute."""
     nodes: dict[str | None, list[Hypervisor]] = {}
-    for hypervisor in cloud.answers.hypervisors or ():
+    for hypervisor in cloud.lists.hypervisors or ():
         nodes.setdefault(hypervisor.host, []).append(hypervisor)
-    for service in cloud.answers.services or ():
+    for service in cloud.lists.services or ():
         local = nodes.get(service.host, ())
         for root in _find_compute_roots(cloud, service, local) if service.is_up else ():
             has_trait = DISABLED in root.traits
@@ -61,7 +61,7 @@ def _find_hypervisor_root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState
 
 def find_inventory_drift(cloud: Cloud) -> Iterator[Finding]:
     """Yield the inventories of VCPU, MEMORY_MB or DISK_GB that differ from the hypervisor's."""
-    hypervisors = cloud.answers.hypervisors or ()
+    hypervisors = cloud.lists.hypervisors or ()
     if hypervisors and not any(hypervisor.totals for hypervisor in hypervisors):
         raise MissingFields(
             'the hypervisors have no amounts: list them at compute API 2.87 or below'

@@ -128,7 +128,7 @@ def match_nodes(cloud: Cloud) -> Iterator[NodeRoots]:
 
 def _find_live_nodes(cloud: Cloud) -> list[Hypervisor]:
     """Return the hypervisors whose nova-compute is not known to be down."""
-    down = {service.host for service in cloud.answers.services or () if not service.is_up}
+    down = {service.host for service in cloud.lists.services or () if not service.is_up}
     nodes = require_uuids(cloud)
     return [node for node in nodes if node.host not in down and node.is_up is not False]
 
@@ -156,8 +156,8 @@ def _has_name_of_node(root: ProviderState, node: str, names: Collection[str]) ->
 
 def require_uuids(cloud: Cloud) -> list[Hypervisor]:
     """Return the hypervisors with UUIDs; raise :class:`MissingFields` if none has one."""
-    hypervisors = [node for node in cloud.answers.hypervisors or () if node.uuid]
-    if cloud.answers.hypervisors and not hypervisors:
+    hypervisors = [node for node in cloud.lists.hypervisors or () if node.uuid]
+    if cloud.lists.hypervisors and not hypervisors:
         raise MissingFields('the hypervisors have no UUIDs: list them at compute API 2.53 or above')
     return hypervisors
 
@@ -194,7 +194,7 @@ def _find_replacement_obstacle(
         return _BY_SERVERS.format(dead.name)
     if _find_original_name(dead) == node.node:
         return ''
-    if not cloud.answers.has('servers'):
+    if not cloud.lists.has_list('servers'):
         return _UNKNOWN.format(_find_original_name(dead))
     is_still = any(
         _find_original_name(dead) in server.hosts for server in _find_servers_of_root(cloud, dead)

@@ -38,7 +38,7 @@ _DELETE_SEGMENT = 'if the network is gone, delete it: placement resource provide
 
 def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the devices whose bandwidth differs from the configuration of Neutron's agent."""
-    agents = cloud.answers.agents or ()
+    agents = cloud.lists.agents or ()
     has_providers = any(NEUTRON_PROVIDER.fullmatch(state.name) for state in cloud.list_providers())
     if agents and has_providers and not any(map(_reports_resources, agents)):
         raise MissingFields(
@@ -83,7 +83,7 @@ def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
         hypervisor, kind, *device = state.name.split(':', 2)
         agents = [
             agent
-            for agent in cloud.answers.agents or ()
+            for agent in cloud.lists.agents or ()
             if kind == (_OVN if agent.type == _OVN_GATEWAY else agent.type)
             and _is_on_host(agent, hypervisor)
         ]
@@ -107,7 +107,7 @@ def _is_on_host(agent: NetworkAgent, hypervisor: str) -> bool:
 def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers without the bandwidth or packets that their ports request."""
     by_server: dict[str, list[Port]] = {}
-    for port in cloud.answers.ports or ():
+    for port in cloud.lists.ports or ():
         by_server.setdefault(port.server_uuid, []).append(port)
     for uuid, ports in sorted(by_server.items()):
         consumer = cloud.snapshot.consumers.get(uuid)
@@ -152,7 +152,7 @@ def _find_missing_resources(ports: list[Port], consumer: Consumer) -> dict[str, 
 
 def find_address_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the segments of routed networks whose providers have other addresses or no host."""
-    segments = cloud.answers.subnets or {}
+    segments = cloud.lists.subnets or {}
     hosts = [
         state for state in cloud.snapshot.roots() if not state.name.startswith(_SEGMENT_PREFIX)
     ]

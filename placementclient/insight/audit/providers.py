@@ -130,7 +130,7 @@ def find_wide_trees(cloud: Cloud) -> Iterator[Finding]:
     }
     if not wide:
         return
-    scheduling, flavors = cloud.answers.scheduling, cloud.answers.flavors
+    scheduling, flavors = cloud.lists.scheduling, cloud.lists.flavors
     requests = list(scheduling.build_accepted_requests(flavors or ()))
     counters = _make_flavor_counters(cloud, requests)
     for root, many in wide.items():

@@ -61,7 +61,7 @@ class _AggregateRatios(NamedTuple):
 def find_ratio_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the allocation ratios that differ from ``nova.conf``, or from hosts of an aggregate."""
     ratios = {root.uuid: _read_ratios(cloud, root) for root in cloud.snapshot.roots()}
-    configured = cloud.answers.ratios
+    configured = cloud.lists.ratios
     for root in cloud.snapshot.roots():
         for name, wanted in sorted(configured.get(root.uuid, {}).items()):
             for live in ratios[root.uuid].get(name, ()):
@@ -89,7 +89,7 @@ def _compare_hosts(
     A ratio that a ``nova.conf`` sets, or that all hosts of some aggregate share, is right.
     """
     groups = list(_group_hosts(cloud, ratios))
-    settled = {(uuid, name) for uuid, named in cloud.answers.ratios.items() for name in named}
+    settled = {(uuid, name) for uuid, named in cloud.lists.ratios.items() for name in named}
     settled.update(part for group in groups if group.is_uniform for part in group.root_classes)
     for group in groups:
         pending = [part for part in group.root_classes if part not in settled]

@@ -33,11 +33,11 @@ _TRAITS = (
 def find_classes_without_flavor(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with a class that no flavor, port, device or image of theirs requests."""
     of_ports: dict[str, set[str]] = {}
-    for port in cloud.answers.ports or ():
+    for port in cloud.lists.ports or ():
         classes = {name for group in port.groups for name in group.resources}
         of_ports.setdefault(port.server_uuid, set()).update(classes)
     for server, flavor, consumer, _ in _find_placed_servers(cloud):
-        image, _ = cloud.answers.images.find(server)
+        image, _ = cloud.lists.images.find(server)
         explained = _USUAL | of_ports.get(server.uuid, set()) | (set() if image else _OF_IMAGES)
         surplus = {
             name: amount
@@ -73,7 +73,7 @@ def _find_requested_classes(
 def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers on a host without a trait that they require, or with a forbidden one."""
     for server, flavor, consumer, root in _find_placed_servers(cloud):
-        rules = list(_read_trait_rules(flavor, cloud.answers.images.find(server)[0]))
+        rules = list(_read_trait_rules(flavor, cloud.lists.images.find(server)[0]))
         if wrong := _find_broken_rules(cloud, consumer, root, rules) if rules else {}:
             host = {'flavor': flavor.name, 'host': cloud.provider_name(root)}
             yield _make_server_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)

@@ -51,7 +51,7 @@ def _find_roots_without_host(cloud: Cloud) -> Iterator[ProviderState]:
     """Yield the roots that look like hosts, and that neither Nova nor Ironic has."""
     hypervisors = identities.require_uuids(cloud)
     known = {name for hypervisor in hypervisors for name in (hypervisor.uuid, hypervisor.node)}
-    known |= {node.uuid for node in cloud.answers.nodes or ()} | _find_reported_uuids(cloud)
+    known |= {node.uuid for node in cloud.lists.nodes or ()} | _find_reported_uuids(cloud)
     for root in cloud.snapshot.roots():
         is_host = _CLASSES & root.inventories.keys() or _TRAITS & root.traits
         if is_host and not is_sharing(root) and known.isdisjoint((root.uuid, root.name)):
@@ -84,7 +84,7 @@ def find_unmatched_hosts(cloud: Cloud) -> Iterator[Finding]:
 def _find_hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
     """Yield the hypervisors that are up and have no root of their own."""
     hypervisors, reported = identities.require_uuids(cloud), _find_reported_uuids(cloud)
-    up = {service.host for service in cloud.answers.services or () if service.is_up}
+    up = {service.host for service in cloud.lists.services or () if service.is_up}
     known = {hypervisor.uuid for hypervisor in hypervisors}
     for hypervisor in hypervisors:
         named = cloud.snapshot.find_by_name(hypervisor.node)

@@ -2,7 +2,7 @@
 """An audit of clouds in a few words."""
 
 from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Answers, Cloud
+from placementclient.insight.audit.cloud import Cloud, CloudLists
 from placementclient.model.servers import Server, ServerMigration
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
@@ -20,7 +20,7 @@ def audited(states, consumers=(), servers=None, migrations=None, **answers):
         servers = {u: s if isinstance(s, Server) else settled(u, s) for u, s in servers.items()}
     unsettled, ignored = answers.pop('unsettled', ()), answers.pop('ignored', ['consumer-untyped'])
     told_apart = answers.pop('told_apart', ())
-    lists = Answers(servers, migrations, ignored=told_apart, **answers)
+    lists = CloudLists(servers, migrations, ignored=told_apart, **answers)
     return audit(Cloud(cloud(states, consumers), lists, unsettled), ignored=ignored)
 
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.insight.audit.checks import CHECKS, audit
-from placementclient.insight.audit.cloud import Answers, Cloud
+from placementclient.insight.audit.cloud import Cloud, CloudLists
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, LowerReserved
 from placementclient.model.servers import Flavor
@@ -34,8 +34,8 @@ def test_every_check_has_a_complete_text(check):
 
 def test_a_check_needs_lists_that_there_are_options_for():
     for check in CHECKS:
-        assert {*check.needs, *check.also} <= {*Answers._fields}
-    lists = Answers(*([] for _ in Answers._fields))._replace(servers={}, ratios={})
+        assert {*check.needs, *check.also} <= {*CloudLists._fields}
+    lists = CloudLists(*([] for _ in CloudLists._fields))._replace(servers={}, ratios={})
     result = audit(Cloud(cloud([]), lists))
     assert (result.findings, result.left_out) == ([], {})
 

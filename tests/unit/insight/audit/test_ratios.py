@@ -4,7 +4,7 @@
 import pytest
 
 from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Answers, Cloud
+from placementclient.insight.audit.cloud import Cloud, CloudLists
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -18,7 +18,7 @@ def host(name, ratio=4.0, *aggregates, used=0):
 
 
 def found(*states, configured=None):
-    cloud = Cloud(Snapshot(states, ()), Answers(ratios=configured or {}))
+    cloud = Cloud(Snapshot(states, ()), CloudLists(ratios=configured or {}))
     return [finding for finding in audit(cloud).findings if finding.kind == 'ratio-differs']
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from placementclient.insight.audit import checks
-from placementclient.insight.audit.cloud import Answers, Cloud
+from placementclient.insight.audit.cloud import Cloud, CloudLists
 from placementclient.model.plans import Notice, UnplannedTree
 from placementclient.model.services import ComputeService
 from placementclient.model.snapshots import Snapshot
@@ -46,7 +46,7 @@ def test_the_verdict_says_that_every_loss_fits():
 def test_a_cell_that_does_not_answer_is_named():
     made = report(flat())
     services = [ComputeService('gpu7', 'unknown')]
-    made = replace(made, cloud=Cloud(made.cloud.snapshot, Answers(services=services)))
+    made = replace(made, cloud=Cloud(made.cloud.snapshot, CloudLists(services=services)))
     assert message(made)[0] == (
         'attention',
         'A cell of Nova does not answer: 1 host (gpu7) and their servers are in no list, so audit '
