@@ -1,43 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evidence of a finding as a sentence; the templates are in ``audit_checks.txt``."""
+"""The evidence of a finding in sentences; the templates are in ``audit_checks.txt``."""
 
 import re
 from collections.abc import Mapping
 from functools import cache
 
+from placementclient.basis.wording import insert_names
 from placementclient.render.audit_checks import find_check_texts
-from placementclient.render.facts import format_evidence, format_fact, is_empty
+from placementclient.render.facts import format_fact, is_empty
+from placementclient.render.units import format_whole_amount
 
-#: The place of a fact: its key, and perhaps the text of an empty one, as in ``{type:not set}``.
-_PLACE = re.compile(r'\{(\w+)(?::([^}]+))?\}')
+#: The place of a fact, or of an item of one: ``{owner.project_id}``; with the text of an empty one:
+#: ``{type:not set}``.
+_PLACE = re.compile(r'\{(\w+)(?:\.(\w+))?(?::([^}]+))?\}')
+#: The names of the aggregates of a finding, by UUID; they stand beside the UUIDs.
+_NAMES = 'aggregate_names'
 
 
 def describe_evidence(check_id: str, facts: Mapping[str, object]) -> str:
-    """Return the facts of a finding in words.
+    """Return the facts of a finding in sentences.
 
-    A clause is left out if one of its facts is absent. Facts that no clause has follow as
-    ``key value``.
+    A sentence is left out if one of its facts is absent. Facts that no sentence has follow as
+    ``key: value``.
     """
-    clauses, told = [], set[str]()
-    for clause in list_evidence_clauses(check_id):
-        places = _PLACE.findall(clause)
-        if all(key in facts and (text or not is_empty(facts[key])) for key, text in places):
-            clauses.append(_PLACE.sub(lambda place: _fill_placeholder(place, facts), clause))
-            told.update(key for key, _ in places)
-    # An empty text says nothing.
-    untold = {key: value for key, value in facts.items() if key not in told and value != ''}
-    return ', '.join([*clauses, *([format_evidence(untold)] if untold else [])])
+    sentences, told = [], {_NAMES}
+    for template in list_evidence_sentences(check_id):
+        places = _PLACE.findall(template)
+        if all(key in facts and (text or not is_empty(facts[key])) for key, _, text in places):
+            sentences.append(_PLACE.sub(lambda place: _fill_placeholder(place, facts), template))
+            told.update(key for key, _, _ in places)
+    untold = {key: value for key, value in facts.items() if key not in told and not is_empty(value)}
+    sentences += [f'{key}: {format_fact(value)}' for key, value in untold.items()]
+    text = ' '.join(s if s.endswith(('.', '?')) else f'{s}.' for s in sentences)
+    names = facts.get(_NAMES)
+    return insert_names(text, names) if isinstance(names, Mapping) else text
 
 
 def _fill_placeholder(place: re.Match[str], facts: Mapping[str, object]) -> str:
-    """Return the text for a placeholder: that of its fact, or its own if the fact is empty."""
-    key, text = place.groups()
-    return text if is_empty(facts[key]) else format_fact(facts[key])
+    """Return the text of the fact that belongs to a place."""
+    key, item, text = place.groups()
+    value, resource_class = facts[key], facts.get('resource_class')
+    if item and isinstance(value, Mapping):
+        value = value[item]
+    if is_empty(value):
+        return text or 'nothing'
+    if type(value) is int and isinstance(resource_class, str):
+        return format_whole_amount(resource_class, value)
+    return format_fact(value)
 
 
 @cache
-def list_evidence_clauses(check_id: str) -> tuple[str, ...]:
-    """Return the clauses of the sentence about a check's evidence; they have ``{fact}``
-    placeholders.
-    """
+def list_evidence_sentences(check_id: str) -> tuple[str, ...]:
+    """Return the sentences about a check's evidence, with ``{fact}`` placeholders."""
     return tuple(filter(None, find_check_texts(check_id)['evidence'].split(' | ')))

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from cliff import columns
 
 from placementclient.basis.printable import RightAligned
-from placementclient.render.units import format_amount
+from placementclient.render.units import format_amount, format_whole_amount, sort_by_class
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import Resources
@@ -52,14 +52,6 @@ def show_difference(resource_class: str, amount: int) -> Facts:
     )
 
 
-def format_evidence(facts: Mapping[str, object]) -> str:
-    """Return facts as text: ``no type, used 9`` for ``{'type': None, 'used': 9}``."""
-    return ', '.join(
-        f'no {key}' if is_empty(value) else f'{key} {_format_nested_value(value)}'
-        for key, value in facts.items()
-    )
-
-
 def is_empty(value: object) -> bool:
     """Return True if a value is null, an empty text, or a list or mapping without items."""
     return value is None or value in ('', [], {})
@@ -67,11 +59,34 @@ def is_empty(value: object) -> bool:
 
 def format_fact(value: object) -> str:
     """Return a value for a sentence: ``VCPU 4 on host1`` for ``{'host1': {'VCPU': 4}}``."""
-    if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
-        return ' and '.join(f'{format_value(item)} on {name}' for name, item in value.items())
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        if all(isinstance(item, Mapping) for item in value.values()):
+            return '; '.join(_format_holdings(value))
+        if all(isinstance(item, int) for item in value.values()):
+            amounts = sort_by_class(value)
+            return ', '.join(
+                f'{name} {format_whole_amount(name, n)}' for name, n in amounts.items()
+            )
     if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
-        return '; '.join(map(format_value, value))
+        return '; '.join(map(_format_migration, value))
     return format_value(value)
+
+
+def _format_holdings(by_provider: Mapping[str, object]) -> Iterator[str]:
+    """Yield the amounts on each provider as text; equal amounts of several are one text."""
+    names = dict[str, list[str]]()
+    for name, amounts in by_provider.items():
+        names.setdefault(format_fact(amounts), []).append(name)
+    for amounts, providers in names.items():
+        yield f'{amounts} on {"each of " if len(providers) > 1 else ""}{", ".join(providers)}'
+
+
+def _format_migration(migration: Mapping[str, object]) -> str:
+    """Return a migration as text: ``resize UUID (finished)``."""
+    words = [str(migration[key]) for key in ('type', 'uuid') if migration.get(key)]
+    return f'{" ".join(words)} ({migration.get("status") or "status not known"})'
 
 
 def format_figures(by_class: Mapping[str, Mapping[str, int]]) -> str:
@@ -90,8 +105,9 @@ def format_amounts(resources: Resources) -> str:
 
 
 def format_with_units(resources: Resources) -> str:
-    """Return amounts with their units as text: ``DISK_GB 1.5 TiB, VCPU 4``."""
-    return ', '.join(f'{name} {format_amount(name, amount)}' for name, amount in resources.items())
+    """Return amounts with their units as text: ``VCPU 4, DISK_GB 1.5 TiB``."""
+    amounts = sort_by_class(resources).items()
+    return ', '.join(f'{name} {format_amount(name, amount)}' for name, amount in amounts)
 
 
 def format_value(value: object) -> str:

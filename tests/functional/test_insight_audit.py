@@ -21,8 +21,7 @@ from placementclient.embedded import Direct
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.consumers import Consumer
 from placementclient.nova import service
-from placementclient.render.evidence import describe_evidence, list_evidence_clauses
-from placementclient.render.facts import format_evidence
+from placementclient.render.evidence import describe_evidence, list_evidence_sentences
 from tests.functional import clouds, planted_services
 from tests.functional.audited import SAFE, build, by_id, subjects
 from tests.functional.clouds import content, disturbed, uuid_of
@@ -83,11 +82,12 @@ def test_audit_finds_each_planted_error_once_and_nothing_else(large, placement):
 
 def test_each_planted_error_is_told_as_a_sentence_with_all_of_its_facts(large, placement):
     for row in json.loads(large.audit(placement, *large.files).stdout):
-        clauses = ' '.join(list_evidence_clauses(row['id']))
-        assert {key for key in row['evidence'] if not re.search(rf'{{{key}[:}}]', clauses)} == set()
-        sentence = describe_evidence(row['id'], row['evidence'])
-        assert sentence != format_evidence(row['evidence'])
-        assert '{' not in sentence
+        templates = ' '.join(list_evidence_sentences(row['id']))
+        told = {key for key in row['evidence'] if re.search(rf'{{{key}[.:}}]', templates)}
+        assert {key for key, value in row['evidence'].items() if value is not None} <= told
+        assert re.fullmatch(
+            r'([A-Z]|nova-compute)[^{}]*[.?]', describe_evidence(row['id'], row['evidence'])
+        )
 
 
 def test_class_list_counts_burned_devices(large, placement):

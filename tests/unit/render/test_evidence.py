@@ -8,34 +8,28 @@ import pytest
 
 from placementclient.insight import audit
 from placementclient.insight.audit.checks import CHECKS
+from placementclient.model import services
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.nova import ratios
 from placementclient.render import findings
 from placementclient.render.audit_checks import find_check_texts
-from placementclient.render.evidence import describe_evidence, list_evidence_clauses
-from placementclient.render.facts import Facts, format_evidence
+from placementclient.render.evidence import describe_evidence, list_evidence_sentences
 from placementclient.render.repairs import Invocation
 
-
-def test_evidence_says_what_has_no_value():
-    """``type , holds`` is no sentence; for a program it stays as it is."""
-    facts = {'type': None, 'holds': {'host': {'VCPU': 2}}, 'aggregates': [], 'used': 0}
-    shown = Facts(facts, format_evidence)
-    assert shown.human_readable() == 'no type, holds (host (VCPU 2)), no aggregates, used 0'
-    assert shown.machine_readable() == facts
+FACT_SOURCES = [*Path(audit.__file__).parent.glob('*.py'), Path(services.__file__)]
 
 
 def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():
     names = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     command = 'placement resource provider ' + 'word ' * 20 + 'end'
-    row = ('orphan', 'error', 's', 'no type, used 9', command, '', 'left to you')
+    row = ('orphan', 'error', 's', 'It uses 9.', command, '', 'left to you')
     other = ('doubled', 'error', 't', 'word ' * 20, '', 'look', 'left to you')
     lines = list(findings.format_findings(names, [row, other], 40, 'placement'))
     [example] = [line for line in lines if line.startswith('Explain')]
     assert example == 'Explain: placement resource provider audit --explain orphan'
     assert lines[0] == 'error orphan s'
-    assert lines.index('  no type, used 9') < lines.index(f'  Run: {command}')
+    assert lines.index('  It uses 9.') < lines.index(f'  Run: {command}')
     assert '  Fix: left to you' in lines
     assert '  No automatic fix: look' in lines
     assert all(len(line) <= 40 for line in lines if line not in (f'  Run: {command}', example))
@@ -69,54 +63,95 @@ def test_evidence_of_a_consumer_without_a_type_is_a_sentence():
     facts = {'type': None, 'typed': 9, 'of': 10}
     finding = Finding('consumer-untyped', 's', facts, severity=Severity.INFO, reason='x')
     _, [row] = findings.list_findings([finding], Invocation('placement'))
-    assert row[3].human_readable() == 'no type, although 9 of 10 consumers have one'
+    assert row[3].human_readable() == 'Of 10 consumers, 9 have a type.'
     assert row[3].machine_readable() == facts
 
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
 def test_a_template_names_facts_that_the_checks_make(check):
-    """A misspelt key would drop its clause each time."""
-    source = ''.join(p.read_text() for p in Path(audit.__file__).parent.glob('*.py'))
-    clauses = list_evidence_clauses(check.id)
-    keys = {key for clause in clauses for key in re.findall(r'\{(\w+)[:}]', clause)}
+    """A misspelt key would drop its sentence each time."""
+    source = ''.join(p.read_text() for p in FACT_SOURCES)
+    sentences = list_evidence_sentences(check.id)
+    keys = {key for sentence in sentences for key in re.findall(r'\{(\w+)[.:}]', sentence)}
     assert keys
     unknown = {key for key in keys if f"'{key}'" not in source and f'{key}=' not in source}
     assert unknown <= {*Inventory.__struct_fields__, *ratios.OPTIONS}
 
 
-def test_a_clause_without_all_of_its_facts_is_left_out():
-    facts = {'resource_class': 'VCPU', 'used': 9, 'capacity': 8}
-    short = 'uses 9 VCPU of a capacity of 8'
-    assert describe_evidence('over-capacity', facts) == short
-    reserved = facts | {'total': 10, 'reserved': 2}
-    whole = f'{short}, as 2 of the total of 10 are reserved'
-    assert describe_evidence('over-capacity', reserved) == whole
+@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
+def test_an_example_has_the_sentences_of_its_check(check):
+    """Each begins with its subject, or with a label, and ends with a full stop."""
+    patterns = [
+        re.sub(r'\\{.+?\\}', '.+', re.escape(sentence)) + r'[.?]'
+        for sentence in list_evidence_sentences(check.id)
+    ]
+    # A sentence may be left out.
+    pattern = ''.join(f'(?:{sentence}(?: |$))?' for sentence in patterns)
+    assert re.fullmatch(pattern, find_check_texts(check.id)['example'].strip('`'))
+    assert all(re.match('[A-Z{]|nova', sentence) for sentence in list_evidence_sentences(check.id))
 
 
-def test_facts_that_no_clause_has_follow_the_sentence():
-    facts = {'provider': 'host', 'other': 1, 'names': []}
-    sentence = 'its only member is host, other 1, no names'
-    assert describe_evidence('aggregate-of-one', facts) == sentence
-    assert describe_evidence('unsettled', {'used': 1}) == 'used 1'
+HOLDS = {'a': {'MEMORY_MB': 4096, 'VCPU': 2}, 'b': {'VGPU': 1}}
+RESIZE = [{'uuid': 'm', 'type': 'resize', 'status': 'done'}, {'type': None, 'status': None}]
+CAPACITY = {'resource_class': 'VCPU', 'used': 9, 'capacity': 8}
+RATIO = {'resource_class': 'VCPU', 'allocation_ratio': 16.0, 'cpu_allocation_ratio': 8.0}
+DRIFT = {'resource_class': 'MEMORY_MB', 'total': 65536, 'hypervisor': 65537}
 
 
-def test_amounts_of_several_providers_are_words():
-    facts = {'type': None, 'holds': {'a': {'VCPU': 2, 'MEMORY_MB': 4096}, 'b': {'VGPU': 1}}}
-    sentence = 'holds VCPU 2, MEMORY_MB 4096 on a and VGPU 1 on b, its type is not set'
-    assert describe_evidence('orphan', facts) == sentence
-
-
-def test_migrations_are_told_without_brackets():
-    facts = {'holds': {'a': {'VCPU': 2}}, 'migrations': [{'type': 'resize', 'status': 'done'}]}
-    sentence = 'holds VCPU 2 on a, its migrations: type resize, status done'
-    assert describe_evidence('orphan', facts) == sentence
-
-
-def test_a_ratio_of_nova_conf_is_told_as_such():
-    facts = {'resource_class': 'VCPU', 'allocation_ratio': 16.0, 'cpu_allocation_ratio': 8.0}
-    sentence = 'the allocation ratio of VCPU is 16.0, nova.conf has cpu_allocation_ratio 8.0'
-    assert describe_evidence('ratio-differs', facts) == sentence
-
-
-def test_braces_in_a_name_are_no_place():
-    assert describe_evidence('aggregate-of-one', {'provider': '{x}'}) == 'its only member is {x}'
+@pytest.mark.parametrize(
+    ('check_id', 'facts', 'text'),
+    [
+        ('over-capacity', CAPACITY, 'The provider has VCPU 9 in use, and a capacity of 8.'),
+        (
+            'over-capacity',
+            CAPACITY | {'total': 10, 'reserved': 2},
+            'The provider has VCPU 9 in use, and a capacity of 8. Of the total of 10, 2 are '
+            'reserved.',
+        ),
+        # What no sentence has follows.
+        (
+            'aggregate-of-one',
+            {'provider': 'host', 'other': 1, 'is_so': True, 'names': [], 'text': ''},
+            'Its only member is host. other: 1. is_so: true.',
+        ),
+        ('unsettled', {'used': 1}, 'used: 1.'),
+        # The usual classes come first, with units in which the amounts are whole.
+        (
+            'orphan',
+            {'type': None, 'holds': HOLDS},
+            'The consumer holds VCPU 2, MEMORY_MB 4 GiB on a; VGPU 1 on b. Consumer type: not set.',
+        ),
+        (
+            'orphan',
+            {'holds': {name: {'VCPU': 2} for name in 'ab'}, 'migrations': RESIZE},
+            'The consumer holds VCPU 2 on each of a, b. Its migrations: resize m (done);  (status '
+            'not known).',
+        ),
+        (
+            'inventory-drift',
+            DRIFT,
+            'The total of MEMORY_MB is 64 GiB in Placement, but 65,537 MiB in Nova.',
+        ),
+        (
+            'ratio-differs',
+            RATIO,
+            'The allocation ratio of VCPU is 16.0. nova.conf has cpu_allocation_ratio 8.0.',
+        ),
+        (
+            'foreign-owner',
+            {'project_id': 'p', 'user_id': 'u', 'owner': {'project_id': None, 'user_id': 'v'}},
+            'The allocations belong to the project p and to the user u. The server belongs to the '
+            'project nothing and to the user v.',
+        ),
+        (
+            'sharing-alone',
+            {'resource_classes': [], 'aggregates': ['a1'], 'aggregate_names': {'a1': 'rack'}},
+            'The provider shares nothing, and is alone in a1 (rack).',
+        ),
+        ('flavor-unplaceable', {'nobody_has': ['Did you mean X?']}, 'Did you mean X?'),
+        # Braces in a name are no place.
+        ('aggregate-of-one', {'provider': '{x}'}, 'Its only member is {x}.'),
+    ],
+)
+def test_evidence_is_told_in_sentences(check_id, facts, text):
+    assert describe_evidence(check_id, facts) == text

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 
+from placementclient.insight.audit.cloud import CHANGED
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Flavor, Server, ServerImage, ServerMigration
 from tests.unit.insight.audit import auditing
@@ -132,11 +133,10 @@ def test_audit_passes_over_servers_that_move_or_are_on_no_host(server):
 )
 def test_audit_counts_passed_over_servers_by_reason(server, allocated, count):
     """Those alone of whom something would be found."""
-    changed = 'changed by Nova less than 10 minutes before the snapshot, or since'
     result = audited(server, *allocated, unsettled=('s',))
     assert (result.findings, Counter(result.passed_over.values())) == (
         [],
-        {changed: 1} if count else {},
+        {CHANGED: 1} if count else {},
     )
     moving = ServerMigration('s', 'running', 'm', 'b')
     result = audited(server, *allocated, migrations=[moving])

@@ -57,18 +57,19 @@ def test_findings_come_with_the_worst_first():
     texts = records['texts']
     assert [(texts[kind], texts[check], *rest) for kind, check, *rest in records['findings']] == [
         (
-            'error', 'over-capacity', 'host', 'uses 2 VCPU of a capacity of 1', '',
+            'error', 'over-capacity', 'host',
+            'The provider has VCPU 2 in use, and a capacity of 1.', '',
             'move servers away, or raise the ratio. Only you know if the host can bear that, and '
             'nova-compute may set the ratio back. If it can: openstack resource provider '
             'inventory set host --amend --resource VCPU:allocation_ratio=2.0',
         ),
         (
             'warning', 'owner-missing', 'host_gpu',
-            'lacks the trait OWNER_NOVA in the tree of host',
+            'The provider lacks the trait OWNER_NOVA, and is in the tree of host.',
             'openstack resource provider trait add host_gpu OWNER_NOVA', '',
         ),
         (
-            'info', 'aggregate-of-one', 'zone', 'its only member is host', '',
+            'info', 'aggregate-of-one', 'zone', 'Its only member is host.', '',
             'an availability zone may have one host. If nothing needs the aggregate: '
             'openstack resource provider aggregate remove host zone',
         ),
