@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from placementclient.basis.errors import PlacementError
 from placementclient.client import errors
-from placementclient.client.retries import read_pause
+from placementclient.client.retries import read_retry_after
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -62,7 +62,7 @@ def retry_conflicts(
             if max_retries == 0:
                 raise
             lost, max_retries = failure, max_retries - 1
-            pause = max(pause, read_pause(failure))
+            pause = max(pause, read_retry_after(failure))
         # With jitter, so that two writers that met do not meet again.
         time.sleep(pause)
     raise AssertionError('unreachable')

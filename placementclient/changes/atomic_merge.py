@@ -58,7 +58,7 @@ class _AtomicRollback(_AtomicMerge):
                 f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'
                 for state, name, amount in self._changed_amounts(consumer)
                 if (inventory := state.inventories.get(name))
-                and (refusing := inventory.units.list_refusing(amount))
+                and (refusing := inventory.units.list_violated_limits(amount))
             )
             if message := next(refused, None):
                 self._refuse_consumer(consumer, message)

@@ -39,7 +39,7 @@ from placementclient.changes.tree_queue import (
 from placementclient.changes.written_values import find_repeated_writes
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.model.outcomes import Outcome, TreeResult, TreeState
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead, capture
@@ -137,7 +137,7 @@ class Carrier(Inspector):
                 if len(refusals) == 1:
                     raise
                 # The tree was read again in between, so this is no lost race.
-                return self.leave_alone(change, reason, State.FAILED)
+                return self.leave_alone(change, reason, TreeState.FAILED)
 
         try:
             with outcomes_unknown_without_answer():
@@ -145,10 +145,12 @@ class Carrier(Inspector):
                     self.client, attempted, conflicts=self._retried_errors
                 )
         except VerificationFailed as reason:
-            return make_result(change, State.FAILED, reason)
+            return make_result(change, TreeState.FAILED, reason)
         except (*REFUSALS, LeftAlone) as reason:
             is_ours = not isinstance(reason, (LeftAlone, *self._retried_errors))
-            return self.leave_alone(change, reason, State.FAILED if is_ours else State.LEFT_ALONE)
+            return self.leave_alone(
+                change, reason, TreeState.FAILED if is_ours else TreeState.LEFT_ALONE
+            )
 
     def _apply_change(self, change: Change) -> TreeResult:
         """Apply a change, verify it, and note its end."""
@@ -158,7 +160,7 @@ class Carrier(Inspector):
         prepared = self._prepared.pop(root_uuid, None)
         part = self._precheck(current)
         if part is None:
-            return self._make_result(change, State.LEFT_ALONE)
+            return self._make_result(change, TreeState.LEFT_ALONE)
         if part is not current:
             self.journal.write_new_plan(part)
             prepared = prepared and Remaining(part.before, list_operations(part))
@@ -169,8 +171,10 @@ class Carrier(Inspector):
         self.verify_request(self.latest_version(change))
         record = self.journal.record_for(root_uuid)
         is_ours = record.is_begun and record.ended is None
-        self.journal.write_end(root_uuid, State.APPLIED)
-        return self._make_result(change, State.APPLIED if is_ours else State.ALREADY_APPLIED)
+        self.journal.write_end(root_uuid, TreeState.APPLIED)
+        return self._make_result(
+            change, TreeState.APPLIED if is_ours else TreeState.ALREADY_APPLIED
+        )
 
     def read_remaining(self, change: Change) -> Remaining:
         """Read a change, and return what remains of it; a subclass may plan it again.
@@ -202,9 +206,9 @@ class Carrier(Inspector):
         """Roll back a change, and note its end."""
         is_begun = self.is_begun(change)
         if not self._roll_back(change) and not is_begun:
-            return self._make_result(change, State.ALREADY_BACK)
-        self.journal.write_end(change.root_provider_uuid, State.ROLLED_BACK)
-        return self._make_result(change, State.ROLLED_BACK)
+            return self._make_result(change, TreeState.ALREADY_BACK)
+        self.journal.write_end(change.root_provider_uuid, TreeState.ROLLED_BACK)
+        return self._make_result(change, TreeState.ROLLED_BACK)
 
     def _roll_back(self, change: Change) -> bool:
         """Roll back a change; return whether there was anything to roll back."""
@@ -213,7 +217,7 @@ class Carrier(Inspector):
             return False
         live, merged = self.read_and_merge(current, backward=True)
         record = self.journal.record_for(change.root_provider_uuid)
-        is_recorded = record.is_begun or record.ended not in (None, State.LEFT_ALONE)
+        is_recorded = record.is_begun or record.ended not in (None, TreeState.LEFT_ALONE)
         if not is_recorded and not merged.is_done:
             self._check_unrecorded_change(current)
         if merged.has_pending_request:
@@ -235,7 +239,7 @@ class Carrier(Inspector):
         reader = ScopeReader(self.client, [current])
         if phases.is_unchanged_since_plan(current, reader.list_providers(current)):
             return True
-        if record.ended != State.LEFT_ALONE:
+        if record.ended != TreeState.LEFT_ALONE:
             return False
         # Others had changed it before anything was sent.
         return self._is_untouched(reader, current)
@@ -326,7 +330,7 @@ class Carrier(Inspector):
             self._note(TreeAttempt(change, live, applier.done, applier.lost))
 
     def leave_alone(
-        self, change: Change, reason: PlacementError, state: State = State.LEFT_ALONE
+        self, change: Change, reason: PlacementError, state: TreeState = TreeState.LEFT_ALONE
     ) -> TreeResult:
         """Note that a change is given up; return the result, with the parts that are done."""
         remarks, uuid = [str(reason)], change.root_provider_uuid
@@ -338,12 +342,12 @@ class Carrier(Inspector):
         done = (
             [] if is_withdrawn and not self.journal.backward else self._describe_done_parts(change)
         )
-        ended = State.DONE_IN_PART if done else State.LEFT_ALONE
+        ended = TreeState.DONE_IN_PART if done else TreeState.LEFT_ALONE
         if done:
             remarks.append(f'done: {join_names(done, 5)}')
         message = '; '.join(remarks)
         self.journal.write_end(uuid, ended, message)
-        state = ended if state is State.LEFT_ALONE else state
+        state = ended if state is TreeState.LEFT_ALONE else state
         return replace(make_result(change, state, reason), reason=message)
 
     def _withdraw_preparation(self, change: Change) -> bool:
@@ -371,7 +375,7 @@ class Carrier(Inspector):
             done[-1] += ' (perhaps)'
         return [*filter(None, done)]
 
-    def _make_result(self, change: Change, state: State) -> TreeResult:
+    def _make_result(self, change: Change, state: TreeState) -> TreeResult:
         """Return the result of a change, with the remarks of this run."""
         remarks = self._remarks.get(change.root_provider_uuid, ())
         return replace(make_result(change, state), reason='; '.join(remarks))

@@ -13,7 +13,7 @@ from msgspec import structs
 from placementclient.changes import phases
 from placementclient.changes.operations import merge_names
 from placementclient.changes.phases import ComparedInventory
-from placementclient.model.consumers import Allocations, sum_parts
+from placementclient.model.consumers import Allocations, sum_resources
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import COMPUTE_PREFIX
@@ -250,7 +250,7 @@ def _make_allocation_deviation(
         # Others may end a consumer, but not one that only the change begins.
         is_damage = not consumer.before.allocations
         return _make_deviation(change, 'gone', f'{name} has gone since', is_damage=is_damage)
-    if sum_parts(allocated.values()) != sum_parts(planned.values()):
+    if sum_resources(allocated.values()) != sum_resources(planned.values()):
         # A consumer with other amounts was resized since, unless amounts that had to move are left.
         is_damage = _retains_moved_class(consumer, allocated)
         message = f'{name} has other amounts than the plan gave it'

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from placementclient.changes import operations as ops
 from placementclient.changes.transfers import transfer_at_once, transfer_in_steps
 from placementclient.model.plans import Change
-from placementclient.model.providers import temporary_name
+from placementclient.model.providers import make_temporary_name
 from placementclient.model.snapshots import Snapshot
 
 #: Returns the operations between the inventories and allocations of two snapshots.
@@ -170,7 +170,7 @@ class _Positions:
         holders = ((self._holders.get(name, uuid), uuid) for name, uuid in desired)
         holder = next(holder for holder, uuid in holders if holder != uuid)
         live = self._now[holder]
-        return self._move(holder, live._replace(name=temporary_name(live.name, holder)))
+        return self._move(holder, live._replace(name=make_temporary_name(live.name, holder)))
 
     def _ancestors(self, uuid: str | None) -> set[str]:
         """Return a provider and all above it now; none of no provider."""

@@ -21,7 +21,7 @@ from placementclient.changes.written_values import is_request_lost
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.outcomes import PLAN_ROLLED_BACK, State, Status, TreeStatus
+from placementclient.model.outcomes import PLAN_ROLLED_BACK, PlanStatus, TreeState, TreeStatus
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.scope import ScopeFacets, ScopeReader
@@ -131,12 +131,12 @@ class Inspector:
             self.journal.record_for(change.root_provider_uuid),
         )
         state, reason = self._live_status(reader, current)
-        if state is Status.PENDING and record.ended == State.ROLLED_BACK:
-            state = Status.ROLLED_BACK
+        if state is PlanStatus.PENDING and record.ended == TreeState.ROLLED_BACK:
+            state = PlanStatus.ROLLED_BACK
         is_left_alone = False
-        if record.is_undone and state is not Status.APPLIED:
+        if record.is_undone and state is not PlanStatus.APPLIED:
             state, reason = self._status_of_left_alone(current, record, state)
-            is_left_alone = state is Status.DIFFERS
+            is_left_alone = state is PlanStatus.DIFFERS
         name = change.root_provider_name
         return TreeStatus(change.root_provider_uuid, name, state, reason, is_left_alone)
 
@@ -149,7 +149,7 @@ class Inspector:
         if not progress.has_happened(live):
             pending = _report_unapplied(change.root_provider_name, record, bool(records))
             return [pending, *find_changed_input(current, live)]
-        is_applied = record is not None and record.ended == State.APPLIED
+        is_applied = record is not None and record.ended == TreeState.APPLIED
         return progress.deviations(live, is_applied=is_applied)
 
     def read_and_merge(self, change: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
@@ -205,16 +205,16 @@ class Inspector:
             self.journal.write_lost_intent(change.root_provider_uuid)
         return merge_change(change, live, sent, backward=backward)
 
-    def _live_status(self, reader: ScopeReader, change: Change) -> tuple[Status, str]:
+    def _live_status(self, reader: ScopeReader, change: Change) -> tuple[PlanStatus, str]:
         """Return the status of a change by the live state, and the reason if that differs."""
         progress = self.make_progress(change)
         if progress.is_listed_as_planned(reader.list_providers(change)):
-            return Status.PENDING, ''
+            return PlanStatus.PENDING, ''
         return progress.status(self._read_state(reader, change, progress.facets_of_status()))
 
     def _status_of_left_alone(
-        self, change: Change, record: TreeRecord, status: Status
-    ) -> tuple[Status, str]:
+        self, change: Change, record: TreeRecord, status: PlanStatus
+    ) -> tuple[PlanStatus, str]:
         """Return the status of a change that was left alone, and the reason if it still holds."""
         try:
             _, merged = self._read_and_merge_once(ScopeReader(self.client, [change]), change)
@@ -222,12 +222,12 @@ class Inspector:
         except errors.ConcurrentUpdate as reason:
             obstacle = str(reason)
         then = f'{record.ended} at {record.ended_at}: {record.reason}'
-        if status is Status.PENDING and not obstacle:
+        if status is PlanStatus.PENDING and not obstacle:
             return status, f'apply tries this tree again; {then}'
         # The present obstacle may be a part of the former reason.
         is_same = obstacle in record.reason
         return (
-            Status.DIFFERS,
+            PlanStatus.DIFFERS,
             f'{record.ended}: {record.reason}' if is_same else f'{obstacle}; {then}',
         )
 
@@ -243,10 +243,10 @@ def _report_unapplied(name: str, record: TreeRecord | None, has_journal: bool) -
     :param has_journal: whether a journal of the plan knows any tree
     """
     ended = record.ended if record is not None else None
-    is_back = ended == State.ROLLED_BACK
+    is_back = ended == TreeState.ROLLED_BACK
     message = PLAN_ROLLED_BACK if is_back else 'the plan is not applied to this tree'
     severity = Severity.WARNING
-    if ended == State.APPLIED:
+    if ended == TreeState.APPLIED:
         severity = Severity.ERROR
     elif is_back or (has_journal and record is None):
         severity = Severity.INFO

@@ -23,7 +23,7 @@ from placementclient.basis import errors
 from placementclient.changes.records import changes, journals
 from placementclient.changes.records.journals import FORMAT, UNKNOWN, VERSION, JournalEntry
 from placementclient.files import system
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 from placementclient.model.plans import Change
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class TreeRecord:
     @property
     def is_undone(self) -> bool:
         """Return True if the last run tried the tree and did not reach its goal."""
-        return self.ended in (State.LEFT_ALONE, State.DONE_IN_PART)
+        return self.ended in (TreeState.LEFT_ALONE, TreeState.DONE_IN_PART)
 
     def add_intent(self, intent: Mapping[str, object], backward: bool) -> None:
         """Add the intent to send a request."""
@@ -88,8 +88,8 @@ class TreeRecord:
     def add_end(self, entry: JournalEntry) -> None:
         """Add the end of a run of the tree."""
         self.ended, self.reason, self.ended_at = entry.end, entry.reason, entry.at
-        is_other_way = entry.end == State.LEFT_ALONE and self.backward is not entry.back
-        if entry.end != State.DONE_IN_PART and not is_other_way:
+        is_other_way = entry.end == TreeState.LEFT_ALONE and self.backward is not entry.back
+        if entry.end != TreeState.DONE_IN_PART and not is_other_way:
             self.done = []
 
 

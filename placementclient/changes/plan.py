@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placementclient.changes.diff import diff
 from placementclient.changes.simulation import simulate
 from placementclient.changes.transfers import find_successors
-from placementclient.model.connected import group_connected
+from placementclient.model.connected import group_connected_keys
 from placementclient.model.plans import (
     Change,
     ConsumerChange,
@@ -64,7 +64,7 @@ def _group_trees(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
     """Yield the trees that change, grouped by the parts that concern several of them."""
     pairs = {pair.uuid: pair for pair in find_changed_consumers(before, after)}
     roots = dict(_find_concerned_roots(before, after, pairs))
-    for parts in group_connected(roots):
+    for parts in group_connected_keys(roots):
         consumers = [part.uuid for part in parts if part.kind == 'consumer']
         yield _JoinedTrees(
             list(dict.fromkeys(root for part in parts for root in roots[part])),

@@ -23,7 +23,7 @@ from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import LeftAlone, Obstructed, describe_obstacles
 from placementclient.changes.phases import Phase
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.outcomes import Status
+from placementclient.model.outcomes import PlanStatus
 from placementclient.model.plans import Change, ProviderChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -87,13 +87,13 @@ class Progress:
         """Return whether the list of its providers alone shows that the change is not made."""
         return False
 
-    def status(self, live: Snapshot) -> tuple[Status, str]:
+    def status(self, live: Snapshot) -> tuple[PlanStatus, str]:
         """Return the status, and the reason if the state is neither that before nor that after."""
         forward = self.merge(live, False)
         if forward.is_done or self.merge(live, True).is_done:
-            return (Status.APPLIED if forward.is_done else Status.PENDING), ''
+            return (PlanStatus.APPLIED if forward.is_done else PlanStatus.PENDING), ''
         made_in_part = 'it is applied in part: apply completes it, rollback undoes it'
-        return Status.DIFFERS, describe_obstacles(forward.obstacles) or made_in_part
+        return PlanStatus.DIFFERS, describe_obstacles(forward.obstacles) or made_in_part
 
     def has_happened(self, live: Snapshot) -> bool:
         """Return whether the change is made, wholly or in part, despite later changes."""
@@ -182,22 +182,22 @@ class _AtomicProgress(Progress):
     def is_listed_as_planned(self, listed: Mapping[str, Provider]) -> bool:
         return phases.is_unchanged_since_plan(self.change, listed)
 
-    def status(self, live: Snapshot) -> tuple[Status, str]:
+    def status(self, live: Snapshot) -> tuple[PlanStatus, str]:
         change, phase = self.change, phases.find_phase(self.change, live)
         has_all = change.before.providers.keys() <= live.providers.keys()
         if has_all and phase is Phase.BEFORE:
-            return Status.PENDING, ''
+            return PlanStatus.PENDING, ''
         if not phases.has_happened(change, live):
             for deviation in find_changed_input(change, live):
-                return Status.DIFFERS, f'not applied, and {deviation.reason}'
-            return Status.PENDING, ''
+                return PlanStatus.DIFFERS, f'not applied, and {deviation.reason}'
+            return PlanStatus.PENDING, ''
         found = [*find_retained_traits(change, live)]
         if phase is not Phase.AFTER:
             found = [*find_inventory_deviations(change, live, is_strict=True), *found]
         found.sort(key=lambda deviation: not deviation.is_error)
         if not found or (has_all and not found[0].is_error):
-            return Status.APPLIED, ''
-        return Status.DIFFERS, found[0].reason
+            return PlanStatus.APPLIED, ''
+        return PlanStatus.DIFFERS, found[0].reason
 
     def has_happened(self, live: Snapshot) -> bool:
         return phases.has_happened(self.change, live)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from placementclient.basis.wording import format_count
-from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, sum_parts
+from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, sum_resources
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.outcomes import ChangeRow
 from placementclient.model.plans import (
@@ -16,7 +16,7 @@ from placementclient.model.plans import (
     ProviderChange,
     find_changed_consumers,
 )
-from placementclient.model.providers import Provider, temporary_name
+from placementclient.model.providers import Provider, make_temporary_name
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -60,8 +60,8 @@ def _consumer_verb(change: ConsumerChange) -> str:
     )
     if held == desired:
         return 'change'
-    gained = sum_parts(change.after.allocations.values())
-    gained.subtract(sum_parts(change.before.allocations.values()))
+    gained = sum_resources(change.after.allocations.values())
+    gained.subtract(sum_resources(change.before.allocations.values()))
     signs = {amount > 0 for amount in gained.values() if amount}
     return 'move' if len(signs) != 1 else 'add' if signs.pop() else 'free'
 
@@ -78,7 +78,7 @@ def change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     for uuid in before.providers.keys() - after.providers.keys():
         if after.find_by_name(names[uuid]):
             # The rows give the name to the new provider.
-            names[uuid] = temporary_name(names[uuid], uuid)
+            names[uuid] = make_temporary_name(names[uuid], uuid)
     walked = [state for side in (after, before) for state in side.walk()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
         yield from _provider_rows(before.providers.get(uuid), after.providers.get(uuid), names)

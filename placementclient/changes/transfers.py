@@ -17,7 +17,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from placementclient.changes.operations import Operation, Reshape, SetAllocations, SetInventories
-from placementclient.model.connected import group_connected
+from placementclient.model.connected import group_connected_keys
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventories, Inventory, InventoryKey
 from placementclient.model.plans import ConsumerChange, find_changed_consumers
@@ -258,7 +258,7 @@ def _group_providers(
     for number, uuids in enumerate([*(pair.provider_uuids for pair in pairs), *successions]):
         for uuid in ties.keys() & set(uuids):
             ties[uuid].append(number)
-    for group in group_connected(ties):
+    for group in group_connected_keys(ties):
         numbers = sorted({number for uuid in group for number in ties[uuid]})
         yield _ProviderGroup(set(group), [pairs[n] for n in numbers if n < len(pairs)])
 

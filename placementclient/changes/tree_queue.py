@@ -11,7 +11,7 @@ from placementclient.basis.errors import Interrupted, PlacementError, Unexpected
 from placementclient.basis.wording import format_count
 from placementclient.changes.journal import JournalFailed
 from placementclient.client import errors
-from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.model.outcomes import Outcome, TreeResult, TreeState
 from placementclient.model.plans import Change
 
 LOG = logging.getLogger(__name__)
@@ -146,8 +146,8 @@ class TreeQueue:
                 reason = _as_placement_error(failure)
                 if isinstance(reason, (*_FATAL, Unexpected)):
                     self._stopped = self._stopped or reason
-                result = make_result(change, State.FAILED, reason)
-            if result.state is State.ALREADY_BACK:
+                result = make_result(change, TreeState.FAILED, reason)
+            if result.state is TreeState.ALREADY_BACK:
                 self._startable += 1
             self.record_result(result)
 
@@ -156,10 +156,10 @@ class TreeQueue:
         if change.root_provider_uuid in self._begun:
             return make_result(
                 change,
-                State.FAILED,
+                TreeState.FAILED,
                 Interrupted('interrupted: the next run finds out what was done'),
             )
-        return make_result(change, State.NOT_STARTED)
+        return make_result(change, TreeState.NOT_STARTED)
 
 
 @contextlib.contextmanager
@@ -171,7 +171,9 @@ def outcomes_unknown_without_answer() -> Iterator[None]:
         raise OutcomeUnknown(reason) from reason
 
 
-def make_result(change: Change, state: State, error: PlacementError | None = None) -> TreeResult:
+def make_result(
+    change: Change, state: TreeState, error: PlacementError | None = None
+) -> TreeResult:
     """Return the result of a change, with an error and its message as the reason."""
     return TreeResult(
         change.root_provider_uuid, change.root_provider_name, state, str(error or ''), error

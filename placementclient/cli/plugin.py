@@ -244,7 +244,7 @@ def make_client(instance: SessionSettings) -> Client:
     list_timeout = endpoints.LIST_TIMEOUT
     return Client(
         session,
-        microversion.parse_requested(
+        microversion.parse_version_option(
             str(settings.get('placement_api_version', DEFAULT_API_VERSION))
         ),
         endpoint_override=settings.get('placement_endpoint_override'),

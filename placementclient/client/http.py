@@ -120,7 +120,7 @@ class Client:
         """The microversion in use, which a request negotiates, unless an answer has settled it."""
         if self._settled is None:
             lowest, highest = self.read_version_range()
-            self._settle(microversion.negotiate(lowest, highest))
+            self._settle_microversion(microversion.negotiate(lowest, highest))
         assert self._settled is not None
         return self._settled
 
@@ -139,7 +139,9 @@ class Client:
         if self._supported is not None:
             return self._supported
         # Without a version: every release answers that.
-        answer = self._request(endpoints.SHOW_API, endpoints.SHOW_API.path(), VersionDocument)
+        answer = self._send_with_retries(
+            endpoints.SHOW_API, endpoints.SHOW_API.path(), VersionDocument
+        )
         document = answer.body.versions[0]
         lowest, highest = document.min_version, document.max_version
         self._supported = Microversion.parse(lowest), Microversion.parse(highest)
@@ -160,12 +162,14 @@ class Client:
 
         It knows neither microversions nor policy: that a request is granted has to be seen first.
         """
-        return self._find_ability('snapshot_reader')
+        return self._find_embedded_attribute('snapshot_reader')
 
     @property
     def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
         """The function that puts a thread's requests into one transaction, or ``None``."""
-        begin: Callable[[], AbstractContextManager[None]] | None = self._find_ability('transaction')
+        begin: Callable[[], AbstractContextManager[None]] | None = self._find_embedded_attribute(
+            'transaction'
+        )
         return begin
 
     @property
@@ -173,9 +177,9 @@ class Client:
         """The service in words: a URL, or the database of the embedded service."""
         url = urllib.parse.urlsplit(self.url or '')
         shown = url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
-        return self._find_ability('database') or shown
+        return self._find_embedded_attribute('database') or shown
 
-    def _find_ability(self, name: str) -> Any:
+    def _find_embedded_attribute(self, name: str) -> Any:
         """Return an attribute that only the plugin of the embedded service has; else ``None``."""
         return None if self.endpoint_override else getattr(self.session.auth, name, None)
 
@@ -223,20 +227,20 @@ class Client:
             sent_at = min(sent_at, settled)
         microversion.check_feature(sent_at, str(endpoint), endpoint.since)
         try:
-            response = self._request(endpoint, path, answer, query, body, sent_at)
+            response = self._send_with_retries(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
             if settled is not None:
                 raise self._explain_refused_version(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
-            self._settle(microversion.negotiate(*self.read_version_range()))
+            self._settle_microversion(microversion.negotiate(*self.read_version_range()))
             return self.send(
                 endpoint, answer=answer, query=query, body=body, version=version, **parts
             )
         if self._settled is None and version is None:
-            self._settle(microversion.HIGHEST)
+            self._settle_microversion(microversion.HIGHEST)
         return response
 
-    def _settle(self, version: Microversion) -> None:
+    def _settle_microversion(self, version: Microversion) -> None:
         """Use a microversion from now on, unless it lacks a feature that is required."""
         for what, since, until in self._requirements:
             microversion.check_feature(version, what, since, until)
@@ -254,7 +258,7 @@ class Client:
             f'The service supports microversions {lowest} to {highest}, not {version}'
         )
 
-    def _request(
+    def _send_with_retries(
         self,
         endpoint: Endpoint,
         path: str,
@@ -264,7 +268,9 @@ class Client:
         version: Microversion | None = None,
     ) -> Answer:
         """Send a request; repeat a read after any lost answer, a write only if it was not sent."""
-        attempt = functools.partial(self._attempt, endpoint, path, kind, query, body, version)
+        attempt = functools.partial(
+            self._send_and_decode, endpoint, path, kind, query, body, version
+        )
         if endpoint.is_read:
             return retries.repeat_request(attempt, self.max_retries, self._warn_once)
         if self.session.auth is not None:
@@ -274,7 +280,7 @@ class Client:
         write = functools.partial(self._changes.record, f'{endpoint.method} {path}', attempt)
         return retries.repeat_request(write, self.max_retries, self._warn_once, errors.NoConnection)
 
-    def _attempt(
+    def _send_and_decode(
         self,
         endpoint: Endpoint,
         path: str,
@@ -287,7 +293,7 @@ class Client:
 
         :param kind: the type of the body of the answer; ``None``: there is none
         """
-        response = self._send(endpoint, path, query, body, version)
+        response = self._send_once(endpoint, path, query, body, version)
         try:
             return decoding.decode_response(f'{endpoint.method} {path}', endpoint, kind, response)
         except errors.Forbidden as refusal:
@@ -323,7 +329,7 @@ class Client:
             retries.LOG.warning(escape_text(sentence))
         self._is_warned = True
 
-    def _send(
+    def _send_once(
         self,
         endpoint: Endpoint,
         path: str,

@@ -40,7 +40,7 @@ def _translate_failure(failure: Exception, session: Session | None) -> Placement
     from placementclient.client import decoding, unreachable
 
     if isinstance(failure, exceptions.ConnectionError):
-        return unreachable.make_error(failure)
+        return unreachable.make_connection_error(failure)
     if isinstance(failure, exceptions.HttpServerError | exceptions.RequestTimeout):
         # Only Keystone's refusals are raised: the service's own answers raise nothing.
         return errors.Unreachable(f'No token: {unreachable.describe_failure(failure)}')

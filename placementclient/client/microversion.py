@@ -48,7 +48,7 @@ TYPED = Microversion(1, 38)
 CHOICES = (NEGOTIATE, *(f'1.{minor}' for minor in range(HIGHEST.minor + 1)))
 
 
-def parse_requested(text: str) -> Microversion | None:
+def parse_version_option(text: str) -> Microversion | None:
     """Return the version of ``--os-placement-api-version``; ``None`` leaves it to negotiation.
 
     :raises errors.UnsupportedVersion: if the client does not know the version

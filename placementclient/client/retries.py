@@ -43,7 +43,7 @@ def repeat_request(
             if number == max_retries:
                 raise
             backoff = pauses[number] + random.uniform(0, JITTER) if number else 0  # noqa: S311
-            pause = max(backoff, read_pause(lost))
+            pause = max(backoff, read_retry_after(lost))
             LOG.info('%s; trying again in %.1f s', lost, pause)
             if pause:
                 seconds = max(pause, sum(pauses[1:]))
@@ -52,7 +52,7 @@ def repeat_request(
             time.sleep(pause)
 
 
-def read_pause(lost: errors.Transient) -> float:
+def read_retry_after(lost: errors.Transient) -> float:
     """Return the pause that the answer asks for, in seconds, up to a limit."""
     from urllib3 import exceptions
     from urllib3.util import Retry

@@ -47,19 +47,19 @@ class SentChanges:
         :param request: method and path
         """
         # Before it is sent: a signal may come at any time from here on.
-        before = self._replace(SentChange(request, is_done=False))
+        before = self._replace_last(SentChange(request, is_done=False))
         try:
             answer = attempt()
         except PlacementError as failure:
             if isinstance(failure, errors.NoAnswer) and not isinstance(failure, errors.NotSent):
                 failure.may_be_done = True
             else:
-                self._replace(before)
+                self._replace_last(before)
             raise
-        self._replace(SentChange(request, is_done=True))
+        self._replace_last(SentChange(request, is_done=True))
         return answer
 
-    def _replace(self, change: SentChange | None) -> SentChange | None:
+    def _replace_last(self, change: SentChange | None) -> SentChange | None:
         """Set the last write of this thread, and return the one before."""
         thread = threading.get_ident()
         before = self._by_thread.pop(thread, None)

@@ -98,7 +98,7 @@ class BoundedTransport(adapters.BaseAdapter):
             target = response.headers.get('location')
             if target is None or not 300 <= response.status_code < 400:
                 return response
-            request = _redirect(request, target)
+            request = _make_redirected_request(request, target)
         raise errors.InvalidAnswer(f'{_describe_request(request)} was redirected again and again')
 
     def _read_answer(
@@ -152,7 +152,9 @@ def _read_body(request: requests.PreparedRequest, response: requests.Response) -
         raise
 
 
-def _redirect(request: requests.PreparedRequest, location: str) -> requests.PreparedRequest:
+def _make_redirected_request(
+    request: requests.PreparedRequest, location: str
+) -> requests.PreparedRequest:
     """Return the request for the target of a redirect; refuse another origin, and a write."""
     url = str(request.url)
     try:

@@ -20,7 +20,7 @@ _UNSENT = urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTime
 _UNUSABLE = exceptions.InvalidSchema | exceptions.InvalidURL | exceptions.MissingSchema
 
 
-def make_error(failure: Exception) -> errors.NoAnswer:
+def make_connection_error(failure: Exception) -> errors.NoAnswer:
     """Return the error for a failed connection, from the exception of keystoneauth."""
     cause = _find_cause(failure)
     if any(isinstance(reason, _UNSENT) for reason in _list_causes(failure)):

@@ -127,7 +127,7 @@ def read_snapshot(path: str) -> Snapshot:
     snapshot = snapshots.decode(read_bytes(path, WRITTEN_LIMIT), path)
     if snapshot.unsteady:
         LOG.warning(f'{path}: {describe_unsteady_trees(snapshot.unsteady_names())}')
-    if names := [state.name for state in snapshot.find_missing_usages()]:
+    if names := [state.name for state in snapshot.list_providers_without_usages()]:
         LOG.warning(
             f'{path}: no usages of {join_names(names, 3)}, on which consumers have allocations, so '
             'that they seem to be free. Save another one with "placement resource provider '

@@ -141,9 +141,9 @@ def _refuse_repeated(spec: Spec) -> None:
     uuids: set[str | None] = set()
     for index, entry in enumerate(spec.providers):
         if entry.name in names:
-            raise spec.error(f'{entry.name} appears twice', 'providers', index)
+            raise spec.make_error(f'{entry.name} appears twice', 'providers', index)
         if entry.uuid in uuids - {None}:
-            raise spec.error(f'{entry.uuid} appears twice', 'providers', index, 'uuid')
+            raise spec.make_error(f'{entry.uuid} appears twice', 'providers', index, 'uuid')
         names.add(entry.name)
         uuids.add(entry.uuid)
 

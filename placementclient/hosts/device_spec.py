@@ -112,7 +112,7 @@ def _find_options(text: str, path: str) -> Iterator[tuple[str, int]]:
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
         yield from _split_json_values(text, path)
         return
-    for option in configuration.find_options(text, path, OPTIONS):
+    for option in configuration.find_option_settings(text, path, OPTIONS):
         if option.value:
             yield option.value, option.line
 

@@ -46,7 +46,7 @@ def assign_pinned_servers(
         if migration.uuid and not migration.is_over:
             moving[migration.server_uuid].append(migration.uuid)
     for uuid, server in servers.items():
-        policy, source = _find_cpu_policy(server, path, images.find(server)[0])
+        policy, source = _find_cpu_policy(server, path, images.find_image(server)[0])
         consumers = [(uuid, source)]
         consumers += [(m, f'{source}, migration of server {uuid}') for m in moving[uuid]]
         for consumer_uuid, evidence in consumers:

@@ -5,11 +5,11 @@ from collections import Counter
 
 from msgspec import structs
 
-from placementclient.model.consumers import Consumer, Resources, sum_parts
+from placementclient.model.consumers import Consumer, Resources, sum_resources
 from placementclient.model.servers import Flavor, Server
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import find_device_requests, sum_resources
+from placementclient.nova.server_request import find_device_requests, sum_flavor_amounts
 
 #: The classes that each server is compared in; other ones only where its flavor has them.
 _USUAL = frozenset({'VCPU', 'MEMORY_MB', 'DISK_GB'})
@@ -27,7 +27,7 @@ def compare_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, 
     """
     requested = sum_requested(server)
     expected = count_pcpu_as_vcpu(requested)
-    allocated = count_pcpu_as_vcpu(sum_parts(consumer.allocations.values()))
+    allocated = count_pcpu_as_vcpu(sum_resources(consumer.allocations.values()))
     return {
         name: (allocated[name], expected[name])
         for name in sorted(expected.keys() | _USUAL)
@@ -68,7 +68,7 @@ def _find_held_class(name: str, consumer: Consumer, requested: Resources) -> str
     """Return the class of a server's CPUs, ``VCPU`` or ``PCPU``; another class as it is."""
     if name != 'VCPU':
         return name
-    classes = [cpu for cpu in ('VCPU', 'PCPU') if sum_parts(consumer.allocations.values())[cpu]]
+    classes = [cpu for cpu in ('VCPU', 'PCPU') if sum_resources(consumer.allocations.values())[cpu]]
     if len(classes) > 1 or ('VCPU' in requested and 'PCPU' in requested):
         raise UnknownAmounts('how its CPUs are divided into shared and dedicated ones')
     return classes[0] if classes else next((c for c in ('PCPU', 'VCPU') if c in requested), name)
@@ -89,7 +89,9 @@ def _find_new_place(snapshot: Snapshot, host: ProviderState, resource_class: str
 def sum_requested(server: Server) -> Resources:
     """Return the amounts that the flavor of a server requests; raise :class:`UnknownAmounts`."""
     try:
-        return sum_resources(_require_flavor(server), boots_from_volume=server.boots_from_volume)
+        return sum_flavor_amounts(
+            _require_flavor(server), boots_from_volume=server.boots_from_volume
+        )
     except Refusal as refusal:
         raise UnknownAmounts(f'Nova refuses its flavor: {refusal}') from None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placementclient.insight.amounts import UnknownAmounts, count_pcpu_as_vcpu, sum_requested
-from placementclient.model.consumers import Consumer, Resources, sum_parts
+from placementclient.model.consumers import Consumer, Resources, sum_resources
 from placementclient.model.servers import Server, ServerMigration, normalize_time
 from placementclient.model.services import BaremetalNode, Hypervisor
 from placementclient.placing.topology import Topology
@@ -279,7 +279,7 @@ class Evidence:
         """Return the amounts, out of some, of which a server has less on its own host."""
         serving = self.find_serving_uuids(own)
         there = [held for uuid, held in holding.allocations.items() if uuid in serving]
-        present = count_pcpu_as_vcpu(sum_parts(there))
+        present = count_pcpu_as_vcpu(sum_resources(there))
         needed = dict(count_pcpu_as_vcpu(amounts))
         # The flavor decides if it is known: a server may hold more elsewhere than it needs.
         with suppress(UnknownAmounts):

@@ -15,7 +15,7 @@ from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import Server
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import find_device_requests, sum_resources
+from placementclient.nova.server_request import find_device_requests, sum_flavor_amounts
 from placementclient.placing.providers import is_sharing
 
 #: Why nothing is written.
@@ -197,7 +197,7 @@ def _judge_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
     if any(snapshot.unlisted_usages(state.uuid) for state in tree):
         # Allocations from before consumers were recorded, which no request for them shows.
         return unknown(f'{node} has usage without a consumer, which may be of this server')
-    amounts = sum_resources(flavor, boots_from_volume=server.boots_from_volume)
+    amounts = sum_flavor_amounts(flavor, boots_from_volume=server.boots_from_volume)
     if not amounts:
         return unknown('its flavor asks for nothing')
     for name in amounts:

@@ -68,7 +68,9 @@ class ProviderSelector:
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
             return error(
-                patterns.describe_unmatched(self.match or '', [state.name for state in states])
+                patterns.describe_unmatched_pattern(
+                    self.match or '', [state.name for state in states]
+                )
             )
         if field == 'member_of' and (name := self._find_aggregate_name()):
             return error(

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 import msgspec
 
-from placementclient.model.consumers import Consumer, sum_parts
+from placementclient.model.consumers import Consumer, sum_resources
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import Snapshot
 
@@ -67,7 +67,7 @@ def select_largest(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
 
 def sum_capacities(snapshot: Snapshot) -> dict[str, int]:
     """Return the sum of the capacities of all providers, by class."""
-    return sum_parts(
+    return sum_resources(
         {name: inventory.capacity for name, inventory in state.inventories.items()}
         for state in snapshot.providers.values()
     )
@@ -75,7 +75,7 @@ def sum_capacities(snapshot: Snapshot) -> dict[str, int]:
 
 def sum_unlisted(snapshot: Snapshot) -> dict[str, int]:
     """Return the sum of the usage that no consumer accounts for, by class."""
-    return sum_parts(map(snapshot.unlisted_usages, snapshot.providers))
+    return sum_resources(map(snapshot.unlisted_usages, snapshot.providers))
 
 
 def list_hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:

@@ -38,5 +38,5 @@ class AssignmentRow:
         """True until the operator writes a provider into the row."""
         return not self.to_provider
 
-    def error(self, reason: str) -> errors.BadFile:
+    def make_error(self, reason: str) -> errors.BadFile:
         return errors.BadFile(self.path, reason, self.line)

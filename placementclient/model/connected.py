@@ -7,7 +7,7 @@ from typing import TypeVar
 K = TypeVar('K')
 
 
-def group_connected(touched: Mapping[K, Collection[Hashable]]) -> Iterator[list[K]]:
+def group_connected_keys(touched: Mapping[K, Collection[Hashable]]) -> Iterator[list[K]]:
     """Group the keys that share a value, directly or through other keys; keep their order."""
     users: dict[Hashable, list[K]] = {}
     for key, values in touched.items():

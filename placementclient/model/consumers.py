@@ -20,7 +20,7 @@ Allocations = Mapping[str, Resources]
 UNKNOWN_TYPE = 'unknown'
 
 
-def sum_parts(parts: Iterable[Resources]) -> Counter[str]:
+def sum_resources(parts: Iterable[Resources]) -> Counter[str]:
     """Return the sum of some amounts, by class."""
     sums = Counter[str]()
     for part in parts:

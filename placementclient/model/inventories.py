@@ -34,7 +34,7 @@ class Units(NamedTuple):
         """Return whether one allocation may have an amount."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
-    def list_refusing(self, amount: int) -> list[str]:
+    def list_violated_limits(self, amount: int) -> list[str]:
         """Return the names of the limits that do not admit an amount."""
         is_refused = {
             'min_unit': amount < self.min_unit,

@@ -11,7 +11,7 @@ from placementclient.basis.errors import ExitStatus
 from placementclient.model.findings import Finding
 
 
-class State(enum.StrEnum):
+class TreeState(enum.StrEnum):
     """The result of one tree of a run."""
 
     APPLIED = 'applied'
@@ -60,7 +60,7 @@ class TreeResult:
 
     root_provider_uuid: str
     root_provider_name: str
-    state: State
+    state: TreeState
     reason: str = ''
     error: errors.PlacementError | None = None
     rows: Sequence[ChangeRow] = ()
@@ -69,17 +69,17 @@ class TreeResult:
     @property
     def is_done(self) -> bool:
         """Return whether the run reached its goal for the tree."""
-        return self.state is not State.NOT_STARTED and not self.is_undone
+        return self.state is not TreeState.NOT_STARTED and not self.is_undone
 
     @property
     def is_undone(self) -> bool:
         """Return whether the run tried the tree and did not reach its goal."""
-        return self.state in (State.LEFT_ALONE, State.DONE_IN_PART, State.FAILED)
+        return self.state in (TreeState.LEFT_ALONE, TreeState.DONE_IN_PART, TreeState.FAILED)
 
     @property
     def had_unexpected_state(self) -> bool:
         """Return whether the tree had an unexpected state, rather than an error."""
-        return self.state is State.LEFT_ALONE or isinstance(self.error, errors.Differs)
+        return self.state is TreeState.LEFT_ALONE or isinstance(self.error, errors.Differs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Outcome:
         undone = [tree for tree in self.trees if tree.is_undone]
         if not undone and self.stopped is None:
             return ExitStatus.DONE
-        if any(tree.is_done or tree.state is State.DONE_IN_PART for tree in self.trees):
+        if any(tree.is_done or tree.state is TreeState.DONE_IN_PART for tree in self.trees):
             return ExitStatus.PARTIAL
         if self.stopped is None and all(tree.had_unexpected_state for tree in undone):
             return ExitStatus.DIFFERS
@@ -122,12 +122,12 @@ class Outcome:
             if error is not None:
                 raise error
 
-    def list_trees(self, *states: State) -> list[TreeResult]:
+    def list_trees(self, *states: TreeState) -> list[TreeResult]:
         """Return the results of the trees with one of these states."""
         return [tree for tree in self.trees if tree.state in states]
 
 
-class Status(enum.StrEnum):
+class PlanStatus(enum.StrEnum):
     """The state of one tree of a plan, compared with the service."""
 
     PENDING = 'pending'
@@ -145,7 +145,7 @@ class TreeStatus:
 
     root_provider_uuid: str
     root_provider_name: str
-    status: Status
+    status: PlanStatus
     reason: str = ''
     is_left_alone: bool = False
 

@@ -22,12 +22,12 @@ def escape_pattern(name: str) -> str:
     return re.sub('([*?[])', r'[\1]', name)
 
 
-def find_matching(pattern: str, names: Iterable[str]) -> list[str]:
+def find_matching_names(pattern: str, names: Iterable[str]) -> list[str]:
     """Return the names that match a shell pattern, case-sensitively."""
     return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
 
 
-def describe_unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
+def describe_unmatched_pattern(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
     """Return the message that a pattern matches none of the names of a kind."""
     similar = find_similar_names(pattern, set(names))
     return f'"{pattern}" matches no {kind}{suggest_similar(pattern, similar)}'
@@ -48,9 +48,9 @@ def expand_patterns(
     for name in names:
         if is_pattern(name):
             roots = root_uuids() if roots is None else roots
-            matches = [name] if name in roots else find_matching(name, roots)
+            matches = [name] if name in roots else find_matching_names(name, roots)
             if not matches:
-                raise errors.NoSuchProvider(describe_unmatched(name, roots, kind))
+                raise errors.NoSuchProvider(describe_unmatched_pattern(name, roots, kind))
             result |= dict.fromkeys(roots[match] for match in matches)
         else:
             result[name] = None

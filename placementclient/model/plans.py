@@ -23,7 +23,7 @@ from placementclient.model.specifications import Spec
 S = TypeVar('S')
 
 
-class Label(enum.StrEnum):
+class RowLabel(enum.StrEnum):
     """The certainty of a row."""
 
     MAPPED = 'mapped'
@@ -45,7 +45,7 @@ class PlannedRow(msgspec.Struct, frozen=True, gc=False):
     from_provider: str | None
     to_provider: str | None
     to_resource_class: str
-    label: Label
+    label: RowLabel
     evidence: str | None = None
 
     @property

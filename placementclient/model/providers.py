@@ -70,14 +70,14 @@ def normalize_uuids_in(document: Any) -> Any:
     return normal
 
 
-def temporary_name(name: str, uuid: str) -> str:
+def make_temporary_name(name: str, uuid: str) -> str:
     """Return a free name that shows the old name."""
     suffix = f' ({uuid})'
     return name[: LONGEST_NAME - len(suffix)] + suffix
 
 
 def restore_name(name: str, uuid: str) -> str:
-    """Return the name before :func:`temporary_name`; its end is lost if it was too long."""
+    """Return the name before :func:`make_temporary_name`; its end is lost if it was too long."""
     return name.removesuffix(f' ({uuid})')
 
 

@@ -55,7 +55,7 @@ def make_advice(*words: str) -> Advice:
     return Advice(('resource', 'provider', *words))
 
 
-def advise_amending(
+def make_inventory_advice(
     provider: str, resource_class: str, fields: Mapping[str, int | float]
 ) -> Advice:
     """Return the command that changes some fields of an inventory."""

@@ -49,7 +49,7 @@ def describe_refusal(
     return ''
 
 
-class Unaccounted(errors.PlacementError):
+class UnaccountedUsage(errors.PlacementError):
     """Some usage belongs to no known consumer, so it cannot be freed."""
 
     def __init__(self, provider: str, resources: Resources) -> None:
@@ -60,8 +60,8 @@ class Unaccounted(errors.PlacementError):
         )
 
 
-def check_accounted(snapshot: Snapshot, provider_uuids: Iterable[str]) -> None:
-    """Raise :class:`Unaccounted` if a provider has usage of no consumer of the snapshot."""
+def refuse_unaccounted_usage(snapshot: Snapshot, provider_uuids: Iterable[str]) -> None:
+    """Raise :class:`UnaccountedUsage` if a provider has usage of no consumer of the snapshot."""
     for uuid in provider_uuids:
         if unlisted := snapshot.unlisted_usages(uuid):
-            raise Unaccounted(snapshot.providers[uuid].name, unlisted)
+            raise UnaccountedUsage(snapshot.providers[uuid].name, unlisted)

@@ -226,7 +226,7 @@ class Snapshot:
         trees = (self.consumers_on(state.uuid) for state in self.tree(root_uuid))
         return list({consumer.uuid: consumer for using in trees for consumer in using}.values())
 
-    def find_missing_usages(self) -> list[ProviderState]:
+    def list_providers_without_usages(self) -> list[ProviderState]:
         """Return the providers that have allocations, but no usages."""
         used = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         return [

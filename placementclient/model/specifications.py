@@ -201,7 +201,7 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spec) and self.record == other.record
 
-    def error(self, reason: str, *keys: str | int) -> errors.BadFile:
+    def make_error(self, reason: str, *keys: str | int) -> errors.BadFile:
         """Return the exception for a fault, with its line in the file.
 
         :param keys: what leads to it in the long form: ``'moves', 0, 'as'``

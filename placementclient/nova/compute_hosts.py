@@ -18,7 +18,7 @@ def read_compute_services(client: Client) -> list[ComputeService]:
 
     :raises ServiceError: if Nova does not list them within a few seconds
     """
-    return _read_list(client, service.compute_services, host_records.decode_compute_services)
+    return _read_records(client, service.compute_services, host_records.decode_compute_services)
 
 
 def read_compute_nodes(client: Client) -> list[Hypervisor]:
@@ -26,20 +26,20 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 
     :raises ServiceError: if Nova does not list them within a few seconds
     """
-    return _read_list(client, service.hypervisors, host_records.decode_hypervisors)
+    return _read_records(client, service.hypervisors, host_records.decode_hypervisors)
 
 
-def _read_list(
+def _read_records(
     client: Client, listed: service.ListRequest, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
     """Return the records of a list of Nova, which is asked once, for a few seconds."""
     try:
-        return parse(listed(service.make_impatient(client)), 'Nova')
+        return parse(listed(service.copy_impatiently(client)), 'Nova')
     except BadFile as reason:
         raise service.ServiceRefusal(str(reason)) from None
 
 
-def find_running_computes(
+def find_running_hosts(
     roots: Collection[str], services: Iterable[ComputeService]
 ) -> dict[str, str]:
     """Return the hosts whose nova-compute is up, by the names of their root providers.

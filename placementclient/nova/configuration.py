@@ -21,7 +21,9 @@ class ConfigOption(NamedTuple):
     line: int
 
 
-def find_options(text: str, path: str, names: Sequence[tuple[str, str]]) -> list[ConfigOption]:
+def find_option_settings(
+    text: str, path: str, names: Sequence[tuple[str, str]]
+) -> list[ConfigOption]:
     """Return all settings of an option that may be repeated.
 
     :param names: its section and name, and then its deprecated ones; as in oslo.config, settings

@@ -26,7 +26,7 @@ class OpenGroup:
     required: set[str] = field(default_factory=set)
     forbidden: set[str] = field(default_factory=set)
 
-    def add(self, kind: str, name: str, value: str) -> bool:
+    def add_extra_spec(self, kind: str, name: str, value: str) -> bool:
         """Add an extra spec; return False if the scheduler ignores its value or its class."""
         if kind == 'trait':
             traits = {'required': self.required, 'forbidden': self.forbidden}.get(value)
@@ -111,7 +111,7 @@ class Draft:
             group = OpenGroup()
             for key, value in specs.items():
                 if match := EXTRA_SPEC.fullmatch(key):
-                    group.add(match[1], match[3], value)
+                    group.add_extra_spec(match[1], match[3], value)
             self.add_group(f'device_profile_{number}{port}', group)
 
     def make_request(self) -> CandidateRequest:

@@ -40,7 +40,7 @@ def _add_extra_specs(draft: Draft) -> None:
     for key, value in draft.specs.items():
         if match := EXTRA_SPEC.fullmatch(key):
             kind, suffix, name = match.groups()
-            draft.groups.setdefault(suffix or '', OpenGroup()).add(kind, name, value)
+            draft.groups.setdefault(suffix or '', OpenGroup()).add_extra_spec(kind, name, value)
     draft.flavor_group_count = len(draft.groups) - 1
 
 

@@ -30,7 +30,7 @@ class Images:
     reason: str = 'images not given'
     volume_reason: str = 'volumes not given'
 
-    def find(self, server: Server) -> tuple[Image | None, tuple[str, ...]]:
+    def find_image(self, server: Server) -> tuple[Image | None, tuple[str, ...]]:
         """Return the image of a server, and its unknown parts, each with the reason.
 
         The API of Nova has standard properties of images alone, no traits.

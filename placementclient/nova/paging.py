@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 
 
-class Unending(Exception):
+class UnendingList(Exception):
     """A list comes to no end, or exceeds a limit."""
 
 
@@ -24,15 +24,17 @@ class PagedReading:
     _begun: float = field(default_factory=lambda: time.monotonic(), init=False)
 
     def note_link(self, link: str) -> None:
-        """Note the link to the next page; raise :class:`Unending` if it comes again or late."""
+        """Note the link to the next page; raise :class:`UnendingList` if it comes again or late."""
         if link in self._links:
-            raise Unending('does not end: a page comes again')
+            raise UnendingList('does not end: a page comes again')
         self._links.add(link)
         if time.monotonic() - self._begun > self.seconds:
-            raise Unending(f'did not end within {self.seconds:g} s (--os-placement-list-timeout)')
+            raise UnendingList(
+                f'did not end within {self.seconds:g} s (--os-placement-list-timeout)'
+            )
 
     def count_page(self, content: bytes) -> None:
-        """Count the bytes of a page; raise :class:`Unending` if the list has become too large."""
+        """Count the bytes of a page; raise :class:`UnendingList` if the list is too large."""
         self._bytes += len(content)
         if self._bytes > self.size:
-            raise Unending(f'has more than {self.size >> 20} MiB (--os-placement-list-limit)')
+            raise UnendingList(f'has more than {self.size >> 20} MiB (--os-placement-list-limit)')

@@ -162,7 +162,7 @@ def decode_server_request(
         raise RecordPlace(path, 'server', raw).make_error(
             'its flavor with extra specs is not known'
         )
-    image, unknown = images(server).find(server)
+    image, unknown = images(server).find_image(server)
     hints = raw.get('scheduler_hints') or raw.get('OS-SCH-HNT:scheduler_hints')
     return ServerRequest(
         server.flavor,

@@ -70,17 +70,19 @@ _RULES = (
 )
 
 
-def describe_decisions(server: ServerRequest, settings: Settings) -> Iterator[str]:
+def describe_filter_decisions(server: ServerRequest, settings: Settings) -> Iterator[str]:
     """Yield each part by which a filter decides, after its name: ``JsonFilter: query``."""
     features = Features(server.flavor, server.image)
     for rule in _RULES:
         for part in rule.find_deciding_names(features, server.hints):
             yield f'{rule.filter}: {part}'
-    for part in _find_pci_parts(features, server, settings):
+    for part in _find_undecided_devices(features, server, settings):
         yield f'{PCI_FILTER}: {part}'
 
 
-def _find_pci_parts(features: Features, server: ServerRequest, settings: Settings) -> Iterator[str]:
+def _find_undecided_devices(
+    features: Features, server: ServerRequest, settings: Settings
+) -> Iterator[str]:
     """Yield the PCI aliases and the kinds of ports that need a device that Placement lacks.
 
     Aliases are groups of the request where Placement has the devices, and unknown without a file.

@@ -221,11 +221,11 @@ def _rename_fields(place: RecordPlace, kind: type[ListRecord]) -> dict[str, obje
         if isinstance(value := fields.get(name), str):
             fields[name] = value.lower()
     for name in fields.keys() & kind.texts:
-        fields[name] = _convert_texts(fields[name])
+        fields[name] = _parse_text_mapping(fields[name])
     return fields
 
 
-def _convert_texts(value: object) -> object:
+def _parse_text_mapping(value: object) -> object:
     """Return a mapping of texts; YAML has numbers, and OpenStackClient prints one text."""
     if isinstance(value, str) and _PAIRS.fullmatch(value):
         return dict(_PAIR.findall(value))

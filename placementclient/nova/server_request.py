@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import os_resource_classes
 
 from placementclient.basis.wording import suggest_similar
-from placementclient.model.consumers import sum_parts
+from placementclient.model.consumers import sum_resources
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
@@ -105,7 +105,7 @@ def build_request(
         draft.make_request(),
         second,
         tuple(dict.fromkeys(draft.unknown)),
-        tuple(scheduler_filters.describe_decisions(server, settings)),
+        tuple(scheduler_filters.describe_filter_decisions(server, settings)),
         tuple(_find_ignored_specs(server.flavor)),
     )
 
@@ -124,7 +124,11 @@ def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
     """Yield the extra specs for resources that the scheduler ignores."""
     for key, value in flavor.extra_specs.items():
         match = EXTRA_SPEC.fullmatch(key)
-        if match and match[1] == 'resources' and not OpenGroup().add('resources', match[3], value):
+        if (
+            match
+            and match[1] == 'resources'
+            and not OpenGroup().add_extra_spec('resources', match[3], value)
+        ):
             hint = (
                 ''
                 if is_class_name(match[3])
@@ -133,21 +137,25 @@ def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
             yield f'{key}={value}{hint}'
 
 
-def sum_resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
+def sum_flavor_amounts(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
     """Return the amounts by class that a server of this flavor requests, those of groups included.
 
     :raises Refusal: if Nova refuses the flavor
     """
-    return sum_amounts(build_request(ServerRequest(flavor, from_volume=boots_from_volume)).first)
+    return sum_request_amounts(
+        build_request(ServerRequest(flavor, from_volume=boots_from_volume)).first
+    )
 
 
-def sum_amounts(request: CandidateRequest) -> dict[str, int]:
+def sum_request_amounts(request: CandidateRequest) -> dict[str, int]:
     """Return the sum of the amounts of all groups of a request."""
-    return dict(sum_parts(group.resources for group in (request.common, *request.groups.values())))
+    return dict(
+        sum_resources(group.resources for group in (request.common, *request.groups.values()))
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduling:
+class RequestBuilder:
     """Builds the requests of Nova's scheduler for servers of any flavor.
 
     :param parts: values for fields of :class:`ServerRequest` that all of these servers have
@@ -182,6 +190,6 @@ class Scheduling:
 
 def find_device_requests(flavor: Flavor) -> list[str]:
     """Return the extra specs and classes of a flavor that ask for a device of the host."""
-    classes = sum_resources(flavor)
+    classes = sum_flavor_amounts(flavor)
     specs = [key for key in (PROFILE_SPEC, ALIAS_SPEC) if flavor.extra_specs.get(key)]
     return specs + [name for name in _DEVICE_CLASSES if name in classes]

@@ -16,7 +16,7 @@ from placementclient.client.keystone import describe_caller, translate_failures
 from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.servers import Server
 from placementclient.nova import records as server_records
-from placementclient.nova.paging import PagedReading, Unending
+from placementclient.nova.paging import PagedReading, UnendingList
 from placementclient.nova.schema import find_next_page
 
 #: The default timeout for an answer, in seconds.
@@ -80,7 +80,7 @@ class ServiceFailure(ServiceRefusal):
     """The service fails at this request, however often it is repeated."""
 
 
-class NoFilters(ServiceRefusal):
+class UnfilteredList(ServiceRefusal):
     """Nova does not filter the servers for this caller, so that its answer is any list."""
 
 
@@ -92,13 +92,13 @@ class _BadRequest(ServiceRefusal):
     """The service refuses a request as wrong (HTTP 400), which says nothing about an object."""
 
 
-class _Unknown(ServiceRefusal):
+class _UnknownObject(ServiceRefusal):
     """The service does not have the object."""
 
 
 #: The statuses of answers after which a request is repeated.
 _RETRIED = (429, 500, 502, 503, 504)
-_REFUSALS = {400: _BadRequest, 404: _Unknown}
+_REFUSALS = {400: _BadRequest, 404: _UnknownObject}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def _read_existing(client: Client, paths: Iterable[str], service: _CatalogServic
     """Return the objects at some paths; those that the service does not have (404) are left out."""
     found = []
     for path in paths:
-        with contextlib.suppress(_Unknown):
+        with contextlib.suppress(_UnknownObject):
             found.append(_read_page(client, path, service))
     return found
 
@@ -199,7 +199,7 @@ def read_server(client: Client, uuid: str, *, is_whole: bool = False) -> list[An
     try:
         latest = _NOVA._replace(microversion='latest')
         return _read_pages(client, f'/servers/{uuid}', 'server', latest if is_whole else _NOVA)
-    except _Unknown:
+    except _UnknownObject:
         return []
 
 
@@ -209,14 +209,14 @@ def read_server_record(client: Client, uuid: str) -> Server | None:
     Only a record of its deletion says that a server is gone: Nova answers 404 also for servers of
     other projects, cells and regions.
 
-    :raises NoFilters: if Nova lists other servers than the one that was asked for
+    :raises UnfilteredList: if Nova lists other servers than the one that was asked for
     """
     if not _ID.fullmatch(uuid):
         return None
     path = f'/servers/detail?all_tenants=1&deleted=True&uuid={uuid}'
     listed = server_records.decode_servers(_read_pages(client, path, 'servers'), COMPUTE_SERVICE)
     if listed.keys() - {uuid.lower()}:
-        raise NoFilters(
+        raise UnfilteredList(
             'Nova cannot be asked for deleted servers: its policy '
             'os_compute_api:servers:allow_all_filters does not let you filter'
         )
@@ -231,7 +231,7 @@ def read_server_record(client: Client, uuid: str) -> Server | None:
     return deleted if deleted and deleted.is_deleted else None
 
 
-def make_impatient(client: Client) -> Client:
+def copy_impatiently(client: Client) -> Client:
     """Return a client that gives a service one attempt, of a few seconds."""
     impatient = client.copy_without_history()
     impatient.max_retries, impatient.timeout = 0, client.timeout or WINDOW_TIMEOUT
@@ -272,7 +272,7 @@ def read_quotas(client: Client, project_ids: Iterable[str]) -> list[object]:
     for project_id in filter(_ID.fullmatch, project_ids):
         try:
             records += _read_pages(client, f'/os-quota-sets/{project_id}', 'quota_set')
-        except (_Unknown, _BadRequest) as reason:
+        except (_UnknownObject, _BadRequest) as reason:
             # Nova asks Keystone for the project, and answers 400 if that has none.
             unknown = reason
     if unknown is not None and not records:
@@ -298,7 +298,7 @@ def _read_pages(
         try:
             reading.note_link(page)
             body = _read_page(client, page, service, reading)
-        except Unending as reason:
+        except UnendingList as reason:
             raise _make_endless_error(key, str(reason)) from None
         try:
             listed = [body[key]] if isinstance(body[key], dict) else body[key]

@@ -123,7 +123,7 @@ def parse_settings(files: Iterable[tuple[str, str]]) -> Settings:
     values: dict[str, Any] = {'aliases': ()}
     for path, text in files:
         values['is_read'] = True
-        aliases = configuration.find_options(text, path, ALIAS_OPTION)
+        aliases = configuration.find_option_settings(text, path, ALIAS_OPTION)
         values['aliases'] += tuple(option.value for option in aliases)
         for section, name, value, line in configuration.parse_options(text, path):
             if section != _SECTIONS.get(name, 'scheduler'):

@@ -8,7 +8,7 @@ from another one. A group with a suffix comes from one provider.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from placementclient.model.consumers import Resources, sum_parts
+from placementclient.model.consumers import Resources, sum_resources
 from placementclient.model.requests import CandidateRequest, Filter
 
 _NONE: frozenset[str] = frozenset()
@@ -67,7 +67,7 @@ class Request(NamedTuple):
     @property
     def totals(self) -> dict[str, int]:
         """The sum of the amounts of all parts, by class."""
-        return sum_parts(dict(part.resources) for part in self.parts)
+        return sum_resources(dict(part.resources) for part in self.parts)
 
     @property
     def trees(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from placementclient.model.inventories import InventoryKey
-from placementclient.model.plans import Label, PlannedRow
+from placementclient.model.plans import PlannedRow, RowLabel
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.diagnose import explain_impossible
@@ -168,11 +168,11 @@ class _DecidedAllocation(NamedTuple):
         item, decision, position = self
         return dict.fromkeys([item.options[option][position] for option in decision.possible])
 
-    def label(self, target_state: TargetState) -> Label:
+    def label(self, target_state: TargetState) -> RowLabel:
         """Return the label of the allocation's rows: mapped, inferred or forced."""
         if self.allocation.row is not None:
-            return Label.MAPPED
-        return Label.INFERRED if self._has_choice(target_state) else Label.FORCED
+            return RowLabel.MAPPED
+        return RowLabel.INFERRED if self._has_choice(target_state) else RowLabel.FORCED
 
     def _has_choice(self, target_state: TargetState) -> bool:
         if self.decision.forced:
@@ -206,7 +206,9 @@ def label_rows(
         for position in range(len(item.allocations))
     ]
     labels = [allocation.label(target_state) for allocation in decided]
-    choices = [one for one, label in zip(decided, labels, strict=True) if label is Label.INFERRED]
+    choices = [
+        one for one, label in zip(decided, labels, strict=True) if label is RowLabel.INFERRED
+    ]
     proved = [choice for choice in choices if choice.is_choice_proved]
     in_order = sorted(zip(decided, labels, strict=True), key=lambda pair: pair[0].allocation.order)
     rows = [row for one, label in in_order for row in _make_rows(one, label)]
@@ -217,7 +219,7 @@ def label_rows(
     )
 
 
-def _make_rows(decided: _DecidedAllocation, label: Label) -> Iterator[PlannedRow]:
+def _make_rows(decided: _DecidedAllocation, label: RowLabel) -> Iterator[PlannedRow]:
     """Yield an allocation's rows of the plan: the operator's row, or one for each target."""
     item, decision, position = decided
     allocation = decided.allocation
@@ -261,4 +263,4 @@ def _make_addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
     for consumer_uuid, amounts in target_state.additions.items():
         for (provider_uuid, name), amount in amounts.items():
             provider = target_state.providers[provider_uuid].name
-            yield PlannedRow(consumer_uuid, name, amount, None, provider, name, Label.MAPPED)
+            yield PlannedRow(consumer_uuid, name, amount, None, provider, name, RowLabel.MAPPED)

@@ -7,7 +7,7 @@ from placementclient.basis import errors
 from placementclient.basis.wording import join_names, merge_alike_sentences, suggest_similar
 from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.connected import group_connected
+from placementclient.model.connected import group_connected_keys
 from placementclient.model.patterns import is_pattern
 from placementclient.model.plans import (
     Change,
@@ -170,7 +170,7 @@ class _Planner:
                 sharing[root.uuid] = parts
             else:
                 self._plan_together([root], layout)
-        for joined in group_connected(sharing):
+        for joined in group_connected_keys(sharing):
             self._plan_together([self._snapshot.providers[uuid] for uuid in joined])
 
     def _build_layout(self, roots: Sequence[ProviderState]) -> _Layout:
@@ -255,13 +255,13 @@ class _Planner:
                 by_place.setdefault(cause.keys, []).append(cause)
         for keys, causes in by_place.items():
             for sentence in merge_alike_sentences((cause.tree, cause.sentence) for cause in causes):
-                yield self._spec.error(sentence, *keys)
+                yield self._spec.make_error(sentence, *keys)
         if partial or self.unplanned:
             return
         for section, entries in self._spec.sections.items():
             for index, entry in enumerate(entries):
                 if entry.name not in self._used_entries:
-                    yield self._spec.error(f'nothing uses {entry.name}', section, index)
+                    yield self._spec.make_error(f'nothing uses {entry.name}', section, index)
 
     def raise_row_faults(self, *, partial: bool) -> None:
         """Raise an error if rows do not suit their consumers, or no tree uses them.
@@ -335,8 +335,8 @@ def _choose_roots(
     if not roots and not trees and (spec.moves or spec.additions):
         faults.raise_any()
         if spec.trees is None:
-            raise spec.error('selects no tree', 'moves', 0, 'from_resource_provider')
-        raise spec.error('selects no tree: no root meets all conditions', 'trees')
+            raise spec.make_error('selects no tree', 'moves', 0, 'from_resource_provider')
+        raise spec.make_error('selects no tree: no root meets all conditions', 'trees')
     uuids = {root.uuid for root in roots}
     root_uuids = set()
     for name in trees:
@@ -346,6 +346,6 @@ def _choose_roots(
             raise errors.NoSuchProvider(f'No resource provider is called {name}{hint}')
         if state.uuid not in uuids:
             faults.raise_any()
-            raise spec.error(f'does not select the tree {state.name}', 'trees')
+            raise spec.make_error(f'does not select the tree {state.name}', 'trees')
         root_uuids.add(state.uuid)
     return [root for root in roots if not trees or root.uuid in root_uuids]

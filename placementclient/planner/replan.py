@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Change, Label, Notice, Plan, PlannedRow
+from placementclient.model.plans import Change, Notice, Plan, PlannedRow, RowLabel
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.assign import assign_targets
@@ -184,9 +184,11 @@ def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
         consumer_uuid, _, _ = allocation
         for provider, name in sorted(after[allocation] - before[allocation]):
             yield f'consumer {consumer_uuid} would get {name} of {provider}'
-    guessed = {_identify_allocation(row) for row in reviewed.reasons if row.label is Label.INFERRED}
+    guessed = {
+        _identify_allocation(row) for row in reviewed.reasons if row.label is RowLabel.INFERRED
+    }
     for row in again.reasons:
-        if row.label is Label.INFERRED and _identify_allocation(row) not in guessed:
+        if row.label is RowLabel.INFERRED and _identify_allocation(row) not in guessed:
             yield f'the place of consumer {row.consumer_uuid} would be a guess'
 
 

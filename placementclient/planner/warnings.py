@@ -163,7 +163,7 @@ def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
             if (state := change.before.providers.get(uuid)) is None:
                 continue
             for name, amount in resources.items():
-                if limits := state.inventories[name].units.list_refusing(amount):
+                if limits := state.inventories[name].units.list_violated_limits(amount):
                     refusing[state.name, name].update(limits)
                     refused[state.name, name].add(consumer.uuid)
     for (provider, name), fields in refusing.items():

@@ -12,7 +12,7 @@ from placementclient.client.http import Client
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
 from placementclient.model.findings import Finding
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.shortfalls import find_shortfalls
@@ -65,7 +65,7 @@ class EditProducer(StateProducer):
             try:
                 states[uuid] = self._edit.edit_state(states[uuid])
             except errors.BadArgument as reason:
-                self.notes.append(Finding(State.FAILED, states[uuid].name, reason=str(reason)))
+                self.notes.append(Finding(TreeState.FAILED, states[uuid].name, reason=str(reason)))
         after = Snapshot(states.values(), live.consumers.values(), live.origin)
         selected = [live.providers[uuid] for uuid in self._selected]
         self._edit.check_providers(selected)
@@ -151,9 +151,9 @@ def select_providers(client: Client, selection: ProviderSelector) -> list[Provid
     providers = {p.name: p for p in resource_provider.list(client, matching=matching)}
     names: Iterable[str] = providers
     if selection.match is not None:
-        names = patterns.find_matching(selection.match, providers)
+        names = patterns.find_matching_names(selection.match, providers)
         if providers and not names:
-            reason = patterns.describe_unmatched(selection.match, providers)
+            reason = patterns.describe_unmatched_pattern(selection.match, providers)
             raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
     if not names:
         conditions = [f'has the trait {name}' for name in required]

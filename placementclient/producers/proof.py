@@ -112,7 +112,7 @@ class FreeingProof:
             raise service.ServiceSilence(self._silence)
         try:
             return service.read_server_record(self._client, server_uuid)
-        except (service.NoFilters, service.ServiceSilence, service.NoService) as reason:
+        except (service.UnfilteredList, service.ServiceSilence, service.NoService) as reason:
             self._silence = str(reason)
             raise
 

@@ -14,7 +14,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import MIGRATION
 from placementclient.model.providers import SHARING_TRAIT
-from placementclient.model.shortfalls import check_accounted
+from placementclient.model.shortfalls import refuse_unaccounted_usage
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.producers.producer import StateProducer
@@ -57,10 +57,10 @@ def purge_provider(
 
     :param snapshot: has the whole tree of the provider
     :param verdicts: by consumer UUID, the allocations that may be freed
-    :raises Unaccounted: if usage remains that no consumer accounts for
+    :raises UnaccountedUsage: if usage remains that no consumer accounts for
     """
     tree = {state.uuid for state in snapshot.tree(provider_uuid)}
-    check_accounted(snapshot, sorted(tree))
+    refuse_unaccounted_usage(snapshot, sorted(tree))
     consumers, objections = dict(snapshot.consumers), dict[str, Objection]()
     for uuid, consumer in sorted(snapshot.consumers.items()):
         if tree.isdisjoint(consumer.allocations):

@@ -14,7 +14,7 @@ from placementclient.client.http import Client
 from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, explain_verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
-from placementclient.model.outcomes import State, TreeResult
+from placementclient.model.outcomes import TreeResult, TreeState
 from placementclient.model.plans import Change
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -121,7 +121,7 @@ class RepairProducer(StateProducer):
             return f'failed: {reason}'
         if result is None or part in [(row.object, row.change) for row in result.rows]:
             return ''
-        if result.state is State.NOT_STARTED:
+        if result.state is TreeState.NOT_STARTED:
             return str(result.state.value)
         return f'failed: {result.error}' if result.error is not None else ''
 

@@ -18,9 +18,9 @@ from placementclient.model.providers import (
     Provider,
     is_hyphenated_uuid,
     is_uuid,
+    make_temporary_name,
     normalize_uuid,
     restore_name,
-    temporary_name,
 )
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import StateProducer
@@ -176,7 +176,7 @@ def _find_pair(client: Client, request: Replacement) -> tuple[Provider | None, P
     is_missing = old is None or (new is None and request.twin)
     if not is_uuid(request.old) and (is_name_taken or is_missing):
         listed = resource_provider.list(client)
-        renamed = (p for p in listed if p.name == temporary_name(request.old, p.uuid))
+        renamed = (p for p in listed if p.name == make_temporary_name(request.old, p.uuid))
         old = next(renamed, None if is_name_taken else old)
     if new is None and request.twin:
         new = _find_renamed(client, request, old)

@@ -10,7 +10,7 @@ from placementclient.basis import errors
 from placementclient.basis.wording import join_first_sentences
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider, restore_name
-from placementclient.model.shortfalls import check_accounted
+from placementclient.model.shortfalls import refuse_unaccounted_usage
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -27,7 +27,7 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
     new one replaces the other in the same way.
 
     For example, ``node1.lan`` with the UUID B replaces ``node1`` with the UUID A. Half way, A and
-    its replaced children have names that :func:`temporary_name` makes::
+    its replaced children have names that :func:`make_temporary_name` makes::
 
         before                         half way                       after
         A   node1                      A   node1 (A)                  B   node1
@@ -42,11 +42,11 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
     :raises errors.BadArgument: if one of the two is below the other
     :raises Irreplaceable: if a consumer has allocations of the same class on both, or an inventory
         of the new one grants less
-    :raises Unaccounted: if there is usage that no consumer accounts for
+    :raises UnaccountedUsage: if there is usage that no consumer accounts for
     """
     joined = join_trees(snapshot, old_uuid, new_uuid, name)
     successors = joined.successors
-    check_accounted(snapshot, successors)
+    refuse_unaccounted_usage(snapshot, successors)
     states = {**joined.states, **_merge_states(joined.states, successors)}
     moved = (
         _move_state(state, joined.names.get(uuid, state.name), successors)

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping
 
 from placementclient.basis.wording import format_count
-from placementclient.model.providers import restore_name, temporary_name
+from placementclient.model.providers import make_temporary_name, restore_name
 from placementclient.model.servers import is_same_host
 from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -143,7 +143,7 @@ def _is_same_host_by_name(new: ProviderState, old: ProviderState, final: str) ->
     if any(is_same_host(restore_name(new.name, uuid), former) for uuid in (old.uuid, new.uuid)):
         return True
     # After an interruption: the old provider was renamed to free this name.
-    return new.name == final and old.name == temporary_name(final, old.uuid)
+    return new.name == final and old.name == make_temporary_name(final, old.uuid)
 
 
 def _find_own_providers(

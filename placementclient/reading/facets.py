@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from placementclient.api import aggregate, allocation, inventory, trait, usage
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.consumers import Consumer, Holding, sum_parts
+from placementclient.model.consumers import Consumer, Holding, sum_resources
 from placementclient.model.freshness import Read
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -71,7 +71,7 @@ def read_facets(client: Client, state: ProviderState, facets: Collection[str] = 
         return Facets(state, generations)
     holdings = allocation.list_of_provider(client, state.uuid)
     if 'usages' not in facets:
-        used = sum_parts(holding.resources for holding in holdings.value)
+        used = sum_resources(holding.resources for holding in holdings.value)
         state = replace(state, usages=dict(used))
     return Facets(state, {**generations, ALLOCATIONS: holdings.generation}, holdings.value)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from placementclient.basis.printable import format_cell
 from placementclient.basis.wording import summarize_states
 from placementclient.model.findings import Finding
-from placementclient.model.outcomes import ChangeRow, State, TreeResult
+from placementclient.model.outcomes import ChangeRow, TreeResult, TreeState
 from placementclient.model.plans import Change
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts
@@ -68,7 +68,7 @@ def _list_states(change: Change, result: TreeResult) -> Iterator[tuple[str, str]
     done = {row.object for row in result.rows}
     for pair in change.consumers:
         name = f'consumer {pair.uuid}'
-        yield name, State.APPLIED if name in done else state
+        yield name, TreeState.APPLIED if name in done else state
 
 
 def _make_note_row(note: Finding) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.model.consumers import Allocations, sum_parts
+from placementclient.model.consumers import Allocations, sum_resources
 from placementclient.model.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.drains import DrainAnswer, find_root_names
@@ -34,7 +34,7 @@ class MoveRow(NamedTuple):
 
 
 def _format_sums(allocations: Allocations) -> str:
-    return format_with_units(sum_parts(allocations.values()))
+    return format_with_units(sum_resources(allocations.values()))
 
 
 _COLUMNS = Columns(

@@ -155,7 +155,9 @@ def describe_child_arguments(
         named = snapshot.find(argument)
         for uuid in snapshot.root_uuids([argument]):
             root = snapshot.providers[uuid]
-            is_root = named is root if named else patterns.find_matching(argument, [root.name])
+            is_root = (
+                named is root if named else patterns.find_matching_names(argument, [root.name])
+            )
             if not is_root:
                 yield f'{argument} is a part of the host {root.name}: {meaning} {root.name}'
 

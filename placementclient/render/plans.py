@@ -8,7 +8,7 @@ from placementclient.basis.wording import format_count, merge_alike_sentences
 from placementclient.changes.summary import change_rows
 from placementclient.changes.summary import summarize as changes_summary
 from placementclient.model.inventories import UNLIMITED
-from placementclient.model.plans import Change, Label, Plan, PlannedRow
+from placementclient.model.plans import Change, Plan, PlannedRow, RowLabel
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import changes, trees
 
@@ -32,7 +32,7 @@ def count_plan_parts(plan: Plan) -> dict[str, int]:
         'left_out': len(plan.left_out),
         'providers_to_create': sum(1 for tree in plan.changes for _ in tree.list_created()),
         'consumers': len({change.uuid for tree in plan.changes for change in tree.consumers}),
-        **{label.value: labels[label] for label in Label},
+        **{label.value: labels[label] for label in RowLabel},
         'warnings': len(list(list_warnings(plan.changes))),
     }
 

@@ -12,10 +12,10 @@ from placementclient.model.outcomes import (
     ALREADY_ROLLED_BACK,
     PLAN_ROLLED_BACK,
     Outcome,
+    PlanStatus,
     Rehearsal,
-    State,
-    Status,
     TreeResult,
+    TreeState,
     TreeStatus,
 )
 from placementclient.model.plans import Change, Plan
@@ -53,7 +53,7 @@ def summarize_run(run: Outcome) -> str:
 
 def _name_state(tree: TreeResult) -> str:
     """Return the state of a tree for people: ``already rolled back`` is no failure."""
-    is_back = tree.state is State.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
+    is_back = tree.state is TreeState.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
     return tree.reason if is_back else tree.state
 
 
@@ -130,15 +130,15 @@ def advise_after_run(run: Outcome, plan_path: str, *, backward: bool = False) ->
         yield 'Run the same command again to continue'
         yield f'Or see the state of each tree: {prefix} status {path}'
         return
-    if run.list_trees(State.APPLIED, State.ALREADY_APPLIED) and not backward:
+    if run.list_trees(TreeState.APPLIED, TreeState.ALREADY_APPLIED) and not backward:
         yield f'{prefix} verify {path}'
-    if run.list_trees(State.NOT_STARTED):
+    if run.list_trees(TreeState.NOT_STARTED):
         yield f'Go on with the other trees: {prefix} {"rollback" if backward else "apply"} {path}'
 
 
 def list_tree_statuses(trees: Iterable[TreeStatus]) -> Output:
     """Return a table with the state of each tree; those that differ come last."""
-    ordered = sorted(trees, key=lambda tree: tree.status is Status.DIFFERS)
+    ordered = sorted(trees, key=lambda tree: tree.status is PlanStatus.DIFFERS)
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
@@ -159,9 +159,9 @@ def _group_by_tree(deviations: Iterable[Finding]) -> dict[str, list[Finding]]:
 def _summarize_deviations(deviations: Collection[Finding]) -> str:
     """Return the state of a tree with these deviations; it differs only if one of them is wrong."""
     if any(deviation.is_wrong for deviation in deviations):
-        return Status.DIFFERS
+        return PlanStatus.DIFFERS
     if any(deviation.reason == PLAN_ROLLED_BACK for deviation in deviations):
-        return Status.ROLLED_BACK
+        return PlanStatus.ROLLED_BACK
     if any(judge_deviation(deviation) is DeviationVerdict.PENDING for deviation in deviations):
         return 'not applied'
     return DeviationVerdict.CHANGED_LATER if deviations else _AS_PLANNED

@@ -27,8 +27,8 @@ from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
     ALREADY_ROLLED_BACK,
     Outcome,
-    State,
     TreeResult,
+    TreeState,
     TreeStatus,
 )
 from placementclient.model.plans import Change, Plan
@@ -111,18 +111,18 @@ def _record_finished_changes(
     carrier: Carrier, queue: TreeQueue, workers: int, backward: bool
 ) -> None:
     """Record results of the changes that are done by the journal and were not undone since."""
-    done = State.ROLLED_BACK if backward else State.APPLIED
+    done = TreeState.ROLLED_BACK if backward else TreeState.APPLIED
 
     def make_result_if_finished(change: Change) -> TreeResult | None:
         try:
             is_so = carrier.is_as_recorded(change, backward=backward)
         except Differs as reason:
-            return make_result(change, State.LEFT_ALONE, reason)
+            return make_result(change, TreeState.LEFT_ALONE, reason)
         if not is_so:
             return None
         if backward:
-            return replace(make_result(change, State.ALREADY_BACK), reason=ALREADY_ROLLED_BACK)
-        return make_result(change, State.ALREADY_APPLIED)
+            return replace(make_result(change, TreeState.ALREADY_BACK), reason=ALREADY_ROLLED_BACK)
+        return make_result(change, TreeState.ALREADY_APPLIED)
 
     finished = [
         change

@@ -109,7 +109,7 @@ def test_fix_frees_nothing_without_a_record_of_nova(small, placement, nova, answ
 
 
 def test_fix_asks_no_further_when_nova_does_not_filter(small, placement, nova):
-    refusal = service.NoFilters('Nova cannot be asked for deleted servers: its policy')
+    refusal = service.UnfilteredList('Nova cannot be asked for deleted servers: its policy')
     nova.answers.update(dict.fromkeys(map(uuid_of, ('gone', 'both', 'moved')), refusal))
     rows, result = fix(small, placement)
     assert result.status == 1

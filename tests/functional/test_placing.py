@@ -213,7 +213,7 @@ def service_clients():
     with Direct.scratch() as service:
         session = Session(auth=service)
         clients = {
-            version: http.Client(session, microversion.parse_requested(version), max_retries=0)
+            version: http.Client(session, microversion.parse_version_option(version), max_retries=0)
             for version in VERSIONS
         }
         for name in TRAITS:

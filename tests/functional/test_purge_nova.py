@@ -22,7 +22,7 @@ SERVER = holder('server', {'compute0': {'VCPU': 1}, 'storage': {'DISK_GB': 5}})
         (Server(SERVER.uuid, 'compute0', 'compute0', None, 'ACTIVE'), 1),
         (Server(SERVER.uuid, 'compute1', 'compute1', None, 'SOFT_DELETED'), 1),
         (service.ServiceRefusal('Nova refuses: Oops (HTTP 500)'), 1),
-        (service.NoFilters('Nova cannot be asked for deleted servers'), 1),
+        (service.UnfilteredList('Nova cannot be asked for deleted servers'), 1),
     ],
     ids=['deleted', 'unknown', 'here', 'restorable', 'cell down', 'no filters'],
 )

@@ -10,7 +10,7 @@ from placementclient.api import inventory, resource_provider
 from placementclient.basis.errors import ExitStatus
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.outcomes import State, Status
+from placementclient.model.outcomes import PlanStatus, TreeState
 from placementclient.runs import engines
 from tests.functional import clouds
 
@@ -20,7 +20,7 @@ def test_a_second_apply_reads_only_the_inventories(client, path):
     engines.apply(client, plan, path)
     with clouds.watched(client) as requests:
         outcome = engines.apply(client, plan, path)
-    assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
+    assert [tree.state for tree in outcome.trees] == [TreeState.ALREADY_APPLIED]
     inventories = [
         ('GET', f'/resource_providers/{change.uuid}/inventories')
         for change in plan.changes[0].providers
@@ -40,11 +40,11 @@ def test_apply_leaves_a_tree_alone_that_others_have_undone_in_part(client, path)
     outcome = engines.apply(client, plan, path)
     assert outcome.exit_status is ExitStatus.DIFFERS
     [tree] = outcome.trees
-    assert tree.state is State.LEFT_ALONE
+    assert tree.state is TreeState.LEFT_ALONE
     assert tree.reason.startswith(f'it was applied and has changed since: {expected}')
     assert clouds.content(clouds.captured(client)) == clouds.content(live)
     [status] = engines.status(client, plan, journal_path=path)
-    assert status.status is Status.DIFFERS
+    assert status.status is PlanStatus.DIFFERS
     assert not status.is_left_alone
     assert status.reason.startswith(expected)
 
@@ -57,7 +57,7 @@ def test_a_second_apply_keeps_figures_that_others_changed_later(client, path):
     assert read.generation is not None
     inventory.set(client, child.uuid, 'VGPU', {'total': 4, 'reserved': 1}, read.generation)
     outcome = engines.apply(client, plan, path)
-    assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
+    assert [tree.state for tree in outcome.trees] == [TreeState.ALREADY_APPLIED]
 
 
 def test_apply_repeats_a_tree_that_another_rollback_has_undone(client, tmp_path, path):
@@ -65,7 +65,7 @@ def test_apply_repeats_a_tree_that_another_rollback_has_undone(client, tmp_path,
     engines.apply(client, plan, path)
     engines.rollback(client, plan, str(tmp_path / 'other.journal'))
     outcome = engines.apply(client, plan, path)
-    assert [tree.state for tree in outcome.trees] == [State.APPLIED]
+    assert [tree.state for tree in outcome.trees] == [TreeState.APPLIED]
     assert engines.verify(client, plan, journal_path=path) == []
 
 

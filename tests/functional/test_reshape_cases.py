@@ -4,7 +4,7 @@
 import pytest
 
 from placementclient.basis.errors import ExitStatus
-from placementclient.model.outcomes import State, Status
+from placementclient.model.outcomes import PlanStatus, TreeState
 from placementclient.planner import planner
 from placementclient.runs import engines
 from tests.functional import clouds
@@ -50,6 +50,6 @@ def test_trees_that_change_together_are_selected_by_any_of_their_names(client, p
     outcome = engines.apply(client, plan, path, trees=['s0'])
     assert outcome.exit_status is ExitStatus.DONE, outcome
     (tree,) = engines.status(client, plan, ['h0'])
-    assert tree.status is Status.APPLIED
+    assert tree.status is PlanStatus.APPLIED
     again = engines.apply(client, plan, f'{path}.other', trees=['h0'])
-    assert [tree.state for tree in again.trees] == [State.ALREADY_APPLIED]
+    assert [tree.state for tree in again.trees] == [TreeState.ALREADY_APPLIED]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
 from placementclient.basis.errors import ExitStatus
 from placementclient.client.http import Client
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -196,7 +196,7 @@ def test_apply_leaves_a_tree_alone_that_reserves_more_since(client, path):
     fields = replace(read.value, reserved=3).as_fields()
     inventory.set(client, ROOT, 'VGPU', fields, read.generation)
     outcome = engines.apply(client, plan, path)
-    assert outcome.trees[0].state is State.LEFT_ALONE
+    assert outcome.trees[0].state is TreeState.LEFT_ALONE
     assert 'reserves 3 VGPU' in outcome.trees[0].reason
     assert len(clouds.captured(client).providers) == 1
 
@@ -211,7 +211,7 @@ def test_apply_leaves_a_tree_alone_whose_figures_were_not_reviewed(client, path,
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=2)))
     outcome = applied(client, path, plan, disturb, when)
     assert outcome.exit_status is ExitStatus.DIFFERS, outcome
-    assert outcome.trees[0].state is State.LEFT_ALONE
+    assert outcome.trees[0].state is TreeState.LEFT_ALONE
     assert 'the inventories of compute0 have changed, and ' in outcome.trees[0].reason
     after = clouds.captured(client)
     assert list(after.providers) == [ROOT]

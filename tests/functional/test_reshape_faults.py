@@ -10,7 +10,7 @@ from msgspec import structs
 
 from placementclient.api import allocation, attempts, resource_provider, trait
 from placementclient.basis.errors import ExitStatus
-from placementclient.model.outcomes import State, Status
+from placementclient.model.outcomes import PlanStatus, TreeState
 from placementclient.reading import scope
 from placementclient.runs import engines
 from tests.functional import clouds
@@ -25,7 +25,7 @@ from tests.functional.test_reshape_drift import (
 )
 from tests.unit.dialogue import Reply, fault
 
-DONE, LEFT, FAILED = State.APPLIED, State.LEFT_ALONE, State.FAILED
+DONE, LEFT, FAILED = TreeState.APPLIED, TreeState.LEFT_ALONE, TreeState.FAILED
 
 
 def made(client, children=1, hosts=1, servers=2):
@@ -125,7 +125,7 @@ def test_a_run_that_ends_early_reports_all_trees(client, path, monkeypatch, erro
 
     with disturbed(client, 'POST', '/reshaper', disturb, times=9999, number=3):
         outcome = engines.apply(client, plan, path)
-    assert [tree.state for tree in outcome.trees] == [DONE, FAILED, State.NOT_STARTED]
+    assert [tree.state for tree in outcome.trees] == [DONE, FAILED, TreeState.NOT_STARTED]
     assert outcome.exit_status is ExitStatus.PARTIAL
     assert message in str(outcome.stopped)
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
@@ -140,18 +140,18 @@ def test_status_repeats_why_a_tree_was_left_alone(client, path):
 
     def status():
         first, second = engines.status(client, plan, journal_path=path)
-        assert second.status is Status.APPLIED
+        assert second.status is PlanStatus.APPLIED
         return first.status, first.is_left_alone, first.reason
 
-    assert status() == (Status.DIFFERS, True, f'left alone: {left.reason}')
+    assert status() == (PlanStatus.DIFFERS, True, f'left alone: {left.reason}')
     rename(client, 'compute0')
     resize(9)(client)
     state, is_left_alone, reason = status()
-    assert (state, is_left_alone) == (Status.DIFFERS, True)
+    assert (state, is_left_alone) == (PlanStatus.DIFFERS, True)
     assert reason.startswith('the inventories of compute0 have changed; left alone at 20')
     resize(8)(client)
     state, is_left_alone, reason = status()
-    assert (state, is_left_alone) == (Status.PENDING, False)
+    assert (state, is_left_alone) == (PlanStatus.PENDING, False)
     message = re.escape(left.reason)
     assert re.fullmatch(f'apply tries this tree again; left alone at 20.+: {message}', reason)
     assert engines.apply(client, plan, path).trees[0].state is DONE
@@ -195,7 +195,7 @@ def test_a_second_rollback_says_that_the_tree_is_rolled_back_already(client, pat
     engines.apply(client, plan, path)
     first = engines.rollback(client, plan, path)
     second = engines.rollback(client, plan, path)
-    assert {(tree.state, tree.reason) for tree in first.trees} == {(State.ROLLED_BACK, '')}
+    assert {(tree.state, tree.reason) for tree in first.trees} == {(TreeState.ROLLED_BACK, '')}
     assert {tree.reason for tree in second.trees} == {'already rolled back'}
 
 
@@ -205,7 +205,7 @@ def test_rollback_writes_nothing_for_a_tree_that_apply_left_alone(client, path):
     assert engines.apply(client, plan, path).trees[0].state is LEFT
     with clouds.watched(client) as requests:
         outcome = engines.rollback(client, plan, path)
-    assert [tree.state for tree in outcome.trees] == [State.ALREADY_BACK]
+    assert [tree.state for tree in outcome.trees] == [TreeState.ALREADY_BACK]
     assert outcome.exit_status is ExitStatus.DONE
     assert {method for method, url in requests if url != '/reshaper'} == {'GET'}
 
@@ -227,7 +227,7 @@ def test_many_trees_are_listed_with_one_request(client, path, monkeypatch, hosts
     outcome = listed(lambda: engines.apply(client, plan, path))
     assert {result.state for result in outcome.trees} == {DONE}
     states = listed(lambda: engines.status(client, plan))
-    assert {tree.status for tree in states} == {Status.APPLIED}
+    assert {tree.status for tree in states} == {PlanStatus.APPLIED}
 
 
 @pytest.mark.parametrize('disturb', [touch, free, occupy])
@@ -301,7 +301,7 @@ def test_a_prepared_child_stays_when_others_have_changed_it(client, path):
 
     with disturbed(client, 'POST', '/reshaper', disturb, number=2):
         (result,) = engines.apply(client, plan, path).trees
-    assert result.state is State.DONE_IN_PART
+    assert result.state is TreeState.DONE_IN_PART
     assert 'its preparation was not undone' in result.reason
     assert f'{child.name} created' in result.reason
     assert child.uuid in clouds.captured(client).providers
@@ -315,5 +315,5 @@ def test_rollback_leaves_a_tree_alone_whose_root_is_gone(client, path):
     for change in reversed(plan.changes[0].providers):
         resource_provider.delete(client, change.uuid)
     first, second = engines.rollback(client, plan, path).trees
-    assert (first.state, second.state) == (LEFT, State.ROLLED_BACK)
+    assert (first.state, second.state) == (LEFT, TreeState.ROLLED_BACK)
     assert 'No resource provider has the UUID' in first.reason

@@ -28,7 +28,7 @@ from placementclient.cli import shell
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
 from placementclient.files import disk, specifications
-from placementclient.model.outcomes import State, Status
+from placementclient.model.outcomes import PlanStatus, TreeState
 from placementclient.model.specifications import (
     Addition,
     Move,
@@ -243,7 +243,7 @@ def test_the_page_explains_every_state_and_exit_status():
     verified = inspect.getsource(deviations)
     kinds = re.findall(r"_make_deviation\(\s*change,\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
-    for word in (*State, *Status, *runs.DeviationVerdict, *kinds):
+    for word in (*TreeState, *PlanStatus, *runs.DeviationVerdict, *kinds):
         assert f'``{word}``' in MESSAGES, word
     for status in ExitStatus:
         assert f'   * - {status.value}\n     - {status.name.lower()}\n' in STATUSES, status

@@ -7,7 +7,7 @@ import pytest
 
 from placementclient.api import allocation, resource_provider
 from placementclient.changes.tree_queue import OtherService
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 from placementclient.model.snapshots import Origin
 from placementclient.runs import engines
 from tests.functional import clouds
@@ -31,17 +31,17 @@ def test_a_missing_tree_is_left_alone_where_the_others_exist(client, tmp_path):
         allocation.delete(client, consumer.uuid)
     resource_provider.delete(client, gone)
     outcome = engines.apply(client, plan, path, trees=['compute0'])
-    assert [tree.state for tree in outcome.trees] == [State.LEFT_ALONE]
+    assert [tree.state for tree in outcome.trees] == [TreeState.LEFT_ALONE]
 
 
 def test_a_plan_of_another_url_is_applied_where_all_trees_are_equal(client, tmp_path):
     plan, path = planned(client), str(tmp_path / 'journal')
     applied = engines.apply(client, plan, path, limit=1)
-    assert [tree.state for tree in applied.trees] == [State.APPLIED, State.NOT_STARTED]
+    assert [tree.state for tree in applied.trees] == [TreeState.APPLIED, TreeState.NOT_STARTED]
     applied = engines.apply(client, plan, path)
-    assert [tree.state for tree in applied.trees] == [State.ALREADY_APPLIED, State.APPLIED]
+    assert [tree.state for tree in applied.trees] == [TreeState.ALREADY_APPLIED, TreeState.APPLIED]
     back = engines.rollback(client, plan, path)
-    assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
+    assert {tree.state for tree in back.trees} == {TreeState.ROLLED_BACK}
 
 
 def test_a_plan_of_another_url_is_refused_where_trees_differ(client, tmp_path):
@@ -53,4 +53,4 @@ def test_a_plan_of_another_url_is_refused_where_trees_differ(client, tmp_path):
         engines.rollback(client, plan, str(path))
     assert not path.exists()
     outcome = engines.apply(client, plan, str(path), other_service=True)
-    assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]
+    assert [tree.state for tree in outcome.trees] == [TreeState.APPLIED, TreeState.LEFT_ALONE]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.model.outcomes import Status
+from placementclient.model.outcomes import PlanStatus
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -79,11 +79,11 @@ def test_verify_and_status_agree_on_tables_and_requests(client, tables, tmp_path
         ('compute7', 'missing'),
         ('compute7', 'gone'),
     }
-    assert [tree.status for tree in statuses if tree.status is not Status.APPLIED] == [
-        Status.PENDING,
-        Status.DIFFERS,
-        Status.DIFFERS,
-        Status.DIFFERS,
+    assert [tree.status for tree in statuses if tree.status is not PlanStatus.APPLIED] == [
+        PlanStatus.PENDING,
+        PlanStatus.DIFFERS,
+        PlanStatus.DIFFERS,
+        PlanStatus.DIFFERS,
     ]
 
 
@@ -105,5 +105,5 @@ def test_verify_reads_the_tables_without_requests(tables, tmp_path):
     with clouds.watched(tables) as requests:
         assert engines.verify(tables, plan, journal_path=journal) == []
         statuses = engines.status(tables, plan, journal_path=journal)
-    assert [tree.status for tree in statuses] == [Status.APPLIED] * 3
+    assert [tree.status for tree in statuses] == [PlanStatus.APPLIED] * 3
     assert requests == []

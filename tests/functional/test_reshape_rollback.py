@@ -9,7 +9,7 @@ from msgspec import structs
 from placementclient.api import allocation, inventory
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 from placementclient.model.snapshots import Snapshot
 from placementclient.runs import engines, rehearse, reshape_carrier
 from tests.functional import clouds
@@ -26,12 +26,12 @@ def test_rollback_leaves_alone_what_another_plan_has_made(client, tmp_path):
     applied = clouds.content(clouds.captured(client))
     outcome = engines.rollback(client, other, str(tmp_path / 'other.journal'))
     assert outcome.exit_status is ExitStatus.DIFFERS
-    assert {tree.state for tree in outcome.trees} == {State.LEFT_ALONE}
+    assert {tree.state for tree in outcome.trees} == {TreeState.LEFT_ALONE}
     assert 'does not say that this plan was applied' in outcome.trees[0].reason
     assert clouds.content(clouds.captured(client)) == applied
     # Its own journal may be lost.
     outcome = engines.rollback(client, ours, str(tmp_path / 'new.journal'))
-    assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
+    assert {tree.state for tree in outcome.trees} == {TreeState.ROLLED_BACK}
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
@@ -69,7 +69,7 @@ def test_rehearsal_applies_and_rolls_back_on_a_scratch_service(client):
     result = rehearse.rehearse(plan, wider, trees=['compute0'])
     assert result.exit_status is ExitStatus.DONE, result
     states = [tree.state for run in (result.applied, result.rolled_back) for tree in run.trees]
-    assert states == [State.APPLIED, State.ROLLED_BACK]
+    assert states == [TreeState.APPLIED, TreeState.ROLLED_BACK]
     assert (list(result.differences), list(result.remains)) == ([], [])
 
 
@@ -98,7 +98,7 @@ def test_a_rehearsal_tells_what_the_service_refuses(client):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reshape_carrier.invariants, 'check_plan', lambda plan: None)
         result = rehearse.rehearse(replace(plan, changes=(refused,)), snapshot)
-    assert result.applied.trees[0].state is State.FAILED
+    assert result.applied.trees[0].state is TreeState.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason
     assert list(result.remains) == []
 
@@ -124,7 +124,7 @@ def test_a_plan_without_a_way_back_says_so_before_and_at_the_rollback(client, pa
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     after = clouds.content(clouds.captured(client))
     (tree,) = engines.rollback(client, plan, path).trees
-    assert tree.state is State.LEFT_ALONE
+    assert tree.state is TreeState.LEFT_ALONE
     assert tree.reason.startswith('there is no way back: consumer ')
     assert 'compute0 does not admit 1 VGPU by its step_size' in tree.reason
     assert 'plan a reshape that moves everything back' in tree.reason

@@ -7,7 +7,7 @@ import pytest
 
 from placementclient.changes.records.changes import encode_change
 from placementclient.files.encoding import convert_to_json
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.unit.runs.test_attacks import (
@@ -81,7 +81,7 @@ def test_false_figures_in_a_plan_or_journal_change_no_allocation(
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
     plan = altered(plan, mutation, is_in_journal, tmp_path)
     (result,) = engines.apply(client, plan, path, trees=['compute0']).trees
-    assert result.state is State.APPLIED
+    assert result.state is TreeState.APPLIED
     assert result.reason.startswith('planned again, as ')
     assert clouds.content(clouds.captured(client)) == expected
 
@@ -91,7 +91,7 @@ def test_an_edited_plan_makes_no_child_in_another_tree(client, plan, is_in_journ
     before, path = clouds.content(clouds.captured(client)), str(tmp_path / 'journal')
     plan = altered(plan, another_parent, is_in_journal, tmp_path)
     for run, state in (
-        (engines.apply, State.LEFT_ALONE), (engines.rollback, State.ALREADY_BACK),
+        (engines.apply, TreeState.LEFT_ALONE), (engines.rollback, TreeState.ALREADY_BACK),
     ):  # fmt: skip
         (result,) = run(client, plan, path, trees=['compute0']).trees
         assert result.state is state

@@ -12,7 +12,7 @@ from placementclient.changes import journal
 from placementclient.changes.at_once import apply_at_once
 from placementclient.changes.records import plans
 from placementclient.client import errors
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 from placementclient.runs import engines
 from tests.functional import clouds
 
@@ -63,7 +63,7 @@ def test_a_full_disk_stops_apply_before_the_next_request(client, tmp_path, monke
         outcome = engines.apply(client, plan, str(path))
     assert outcome.exit_status is ExitStatus.PARTIAL
     assert 'No space left on device' in str(outcome.stopped)
-    assert [tree.state for tree in outcome.trees] == [State.FAILED, State.NOT_STARTED]
+    assert [tree.state for tree in outcome.trees] == [TreeState.FAILED, TreeState.NOT_STARTED]
     writes = [r for r in requests if r[0] != 'GET' and r[1] != '/reshaper']
     assert 0 < len(writes) <= path.read_text().count('"intent"')
     monkeypatch.undo()

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.model.outcomes import Status
+from placementclient.model.outcomes import PlanStatus
 from placementclient.render import runs
 from placementclient.runs import engines
 from tests.functional import clouds
@@ -32,7 +32,7 @@ def test_verify_shows_one_row_for_one_changed_total(client, plan):
     resize(9)(client)
     assert rows(client, plan) == [PENDING, ('inventory', 'changed later', False)]
     assert status(client, plan) == (
-        Status.DIFFERS,
+        PlanStatus.DIFFERS,
         'not applied, and the inventory of VGPU on compute0 is not what the plan starts from: '
         'total 9 instead of 8',
     )

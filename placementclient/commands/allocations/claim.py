@@ -16,7 +16,7 @@ from placementclient.commands.allocations.allocation import OWNER
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, parse_request
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
-from placementclient.model.consumers import Candidate, Consumer, ProviderSummary, sum_parts
+from placementclient.model.consumers import Candidate, Consumer, ProviderSummary, sum_resources
 from placementclient.model.requests import CandidateRequest
 from placementclient.render import columns
 
@@ -144,10 +144,10 @@ class ClaimAllocation(base.Lister):
     def _is_claimed(self, consumer: Consumer, request: CandidateRequest) -> bool:
         """Return whether a consumer holds the requested amounts, and has the project and user."""
         parts = (request.common, *request.groups.values())
-        requested = sum_parts(part.resources for part in parts)
+        requested = sum_resources(part.resources for part in parts)
         owner = (self.args.project_id, self.args.user_id)
         return (
-            sum_parts(consumer.allocations.values()) == requested
+            sum_resources(consumer.allocations.values()) == requested
             and (consumer.project_id, consumer.user_id) == owner
         )
 

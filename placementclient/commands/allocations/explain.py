@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from placementclient.insight.candidates.group_hosts import GroupHosts
     from placementclient.insight.candidates.relaxations import TreeCount
     from placementclient.nova.server_parts import ServerRequest
-    from placementclient.nova.server_request import NovaRequest, Scheduling
+    from placementclient.nova.server_request import NovaRequest, RequestBuilder
     from placementclient.producers.inquiry import UnknownNames
 
 #: The lowest microversion at which Placement looks for candidates in nested providers.
@@ -310,7 +310,7 @@ class ExplainCandidate(DocumentCommand):
 
     def _build_request(
         self,
-        scheduling: Scheduling,
+        scheduling: RequestBuilder,
         server: ServerRequest,
         is_owned: bool | None,
         group_uuid: str | None = None,

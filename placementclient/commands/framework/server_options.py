@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.images import Images
     from placementclient.nova.server_parts import ServerRequest
-    from placementclient.nova.server_request import NovaRequest, Scheduling
+    from placementclient.nova.server_request import NovaRequest, RequestBuilder
 
 T = TypeVar('T')
 
@@ -91,7 +91,7 @@ SINGLE_SERVER_OPTIONS = group_options(
 
 def read_scheduling_options(
     command: base.PlacementCommand, server: ServerRequest | None = None
-) -> Scheduling:
+) -> RequestBuilder:
     """Return what the options say about Nova's request; a command may have only some of them.
 
     :param server: a server of Nova: lists that it needs, and that no option names, are requested
@@ -101,7 +101,7 @@ def read_scheduling_options(
     from placementclient.nova import service
     from placementclient.nova.group_rules import PROFILE_SPEC
     from placementclient.nova.server_parts import Sources
-    from placementclient.nova.server_request import Scheduling
+    from placementclient.nova.server_request import RequestBuilder
     from placementclient.nova.settings import parse_settings
 
     args = vars(command.args)
@@ -159,7 +159,7 @@ def read_scheduling_options(
     if unknown and server is not None:
         parts['unknown'] = (*server.unknown, *unknown)
     files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
-    return Scheduling(parse_settings(files), sources, parts)
+    return RequestBuilder(parse_settings(files), sources, parts)
 
 
 def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | None:

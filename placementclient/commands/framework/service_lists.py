@@ -182,5 +182,5 @@ def read_names(command: PlacementCommand, option: str, source: ListSource[T]) ->
     if vars(command.args).get('snapshot'):
         return None
     with contextlib.suppress(errors.PlacementError):
-        return source.read(command, source.service, client=service.make_impatient(command.client))
+        return source.read(command, source.service, client=service.copy_impatiently(command.client))
     return None

@@ -49,7 +49,9 @@ class ListResourceProvider(base.Lister):
             matching=filter_options.parse_filter(self.client, self.args),
         )
         if has_pattern:
-            names = set(patterns.find_matching(name, (provider.name for provider in providers)))
+            names = set(
+                patterns.find_matching_names(name, (provider.name for provider in providers))
+            )
             providers = [provider for provider in providers if provider.name in names]
         if self.args.roots:
             providers = self._find_roots(providers)

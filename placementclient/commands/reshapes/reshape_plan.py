@@ -51,7 +51,7 @@ def describe_running_computes(hosts: Sequence[str]) -> str:
     )
 
 
-def find_running_computes(command: base.PlacementCommand, changes: Iterable[Change]) -> list[str]:
+def find_running_hosts(command: base.PlacementCommand, changes: Iterable[Change]) -> list[str]:
     """Return the names of the hosts of some trees whose nova-compute is up.
 
     If Nova cannot be asked, that is logged, and the list is empty.
@@ -61,7 +61,7 @@ def find_running_computes(command: base.PlacementCommand, changes: Iterable[Chan
     roots = [name for change in changes for name in change.roots.values()]
     try:
         services = compute_hosts.read_compute_services(command.client)
-        up = compute_hosts.find_running_computes(roots, services)
+        up = compute_hosts.find_running_hosts(roots, services)
     except service.ServiceError as reason:
         command.log.info(f'It is not known whether nova-compute is up on these hosts: {reason}')
         return []
@@ -170,7 +170,7 @@ class PlanReshape(base.ShowOne):
             raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(self.args.output, replace(plan, origin=origin))
         self.warn((plans.describe_extent(plan.changes) if plan.changes else NOTHING, *warnings))
-        if self.args.snapshot is None and (hosts := find_running_computes(self, plan.changes)):
+        if self.args.snapshot is None and (hosts := find_running_hosts(self, plan.changes)):
             self.log.warning(f'{describe_running_computes(hosts)} before the plan is applied')
         if plan.changes:
             self.next_steps = (make_reshape_command('show', self.args.output),)

@@ -18,7 +18,7 @@ from placementclient.commands.framework.change_command import (
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.reshapes.reshape_plan import (
     describe_running_computes,
-    find_running_computes,
+    find_running_hosts,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ApplyReshape(base.Lister):
     )
 
     def execute(self) -> base.Output:
-        from placementclient.model.outcomes import Outcome, State
+        from placementclient.model.outcomes import Outcome, TreeState
         from placementclient.model.snapshots import is_of_other_service
 
         plan, trees = _read_plan(self)
@@ -91,12 +91,12 @@ class ApplyReshape(base.Lister):
         else:
             self.warn([*extent, *(places if is_of_other_service(plan.origin, here) else ())])
         outcome = _run_plan(self, plan, trees, count)
-        suggest_planning_again(self, plan, outcome.list_trees(State.LEFT_ALONE))
+        suggest_planning_again(self, plan, outcome.list_trees(TreeState.LEFT_ALONE))
         return _report_outcome(self, outcome)
 
     def _confirm_running_computes(self, changes: Sequence[Change]) -> None:
         """Ask the operator, or refuse, if nova-compute is up on a host and would undo the plan."""
-        hosts = [] if self.args.compute_is_up else find_running_computes(self, changes)
+        hosts = [] if self.args.compute_is_up else find_running_hosts(self, changes)
         if not hosts:
             return
         if not self.app.stdin.isatty():
@@ -140,7 +140,7 @@ class ShowReshapeStatus(base.Lister):
     options = _READ_OPTIONS
 
     def execute(self) -> base.Output:
-        from placementclient.model.outcomes import Status
+        from placementclient.model.outcomes import PlanStatus
         from placementclient.render import runs
         from placementclient.runs import engines
 
@@ -152,7 +152,7 @@ class ShowReshapeStatus(base.Lister):
             journal_path=_get_journal_path(self),
             workers=self.args.workers,
         )
-        if any(tree.status is Status.DIFFERS for tree in statuses):
+        if any(tree.status is PlanStatus.DIFFERS for tree in statuses):
             self.exit_status = errors.ExitStatus.DIFFERS
         suggest_planning_again(self, plan, [tree for tree in statuses if tree.is_left_alone])
         self.ending = summarize_states((tree.root_provider_name, tree.status) for tree in statuses)
@@ -220,11 +220,11 @@ def _describe_open_changes(
     """
     from placementclient.changes.journal import read_records
     from placementclient.changes.records.plans import plan_digest
-    from placementclient.model.outcomes import State
+    from placementclient.model.outcomes import TreeState
     from placementclient.render.plans import describe_extent
 
     records = read_records(_get_journal_path(command), plan_digest(plan))
-    applied = {uuid for uuid, record in records.items() if record.ended == State.APPLIED}
+    applied = {uuid for uuid, record in records.items() if record.ended == TreeState.APPLIED}
     remaining = [change for change in changes if change.root_provider_uuid not in applied]
     return [describe_extent(remaining)] if remaining else []
 
@@ -289,11 +289,11 @@ def _report_outcome(
     command: base.Lister, outcome: Outcome, *, backward: bool = False
 ) -> base.Output:
     """Return the table of the results of all trees; set the exit status and the last sentences."""
-    from placementclient.model.outcomes import State
+    from placementclient.model.outcomes import TreeState
     from placementclient.render import runs
 
     command.exit_status, command.ending = outcome.exit_status, runs.summarize_run(outcome)
-    begun = outcome.list_trees(State.DONE_IN_PART)
+    begun = outcome.list_trees(TreeState.DONE_IN_PART)
     command.next_steps = [
         *command.next_steps,
         *runs.advise_completing_trees(begun, command.args.plan, backward=backward),

@@ -9,7 +9,7 @@ import os_resource_classes
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.servers import explain_manual_healing
 from placementclient.model.findings import Finding
-from placementclient.model.repairs import HealServer, advise_amending
+from placementclient.model.repairs import HealServer, make_inventory_advice
 from placementclient.model.services import BaremetalNode
 from placementclient.model.snapshots import ProviderState
 
@@ -99,7 +99,7 @@ def _find_reserved_classes(cloud: Cloud, root: ProviderState) -> Iterator[Findin
     for name, inventory in sorted(root.inventories.items()):
         if inventory.reserved:
             facts = {'resource_class': name, 'reserved': inventory.reserved}
-            remedy = advise_amending(root.reference, name, {'reserved': 0})
+            remedy = make_inventory_advice(root.reference, name, {'reserved': 0})
             yield cloud.make_finding(root, facts, remedy, f'{_REPORTED}. If the node can be used')
 
 
@@ -110,7 +110,7 @@ def _find_offered_classes(
     for name, inventory in sorted(root.inventories.items()):
         if root.free(name) > 0:
             facts = {'resource_class': name, 'offered': root.free(name)}
-            remedy = advise_amending(root.reference, name, {'reserved': inventory.total})
+            remedy = make_inventory_advice(root.reference, name, {'reserved': inventory.total})
             yield cloud.make_finding(
                 root, {**facts, **node.withheld}, remedy, f'{_REPORTED}. Until that is fixed'
             )

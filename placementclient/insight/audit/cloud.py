@@ -30,7 +30,7 @@ from placementclient.model.services import (
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.images import Images
 from placementclient.nova.ratios import ConfiguredRatio
-from placementclient.nova.server_request import Scheduling
+from placementclient.nova.server_request import RequestBuilder
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
 
@@ -73,7 +73,7 @@ class CloudLists(NamedTuple):
     agents: Sequence[NetworkAgent] | None = None
     subnets: Mapping[str, int] | None = None
     images: Images = Images()
-    scheduling: Scheduling = Scheduling()
+    scheduling: RequestBuilder = RequestBuilder()
     gone: Collection[str] = ()
     ignored: Collection[str] = ()
     is_nova_asked: bool = False

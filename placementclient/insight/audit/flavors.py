@@ -19,7 +19,7 @@ from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova import server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest
-from placementclient.nova.server_request import Scheduling
+from placementclient.nova.server_request import RequestBuilder
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
 
@@ -52,7 +52,7 @@ def find_unplaceable_flavors(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _explain_unplaceable(
-    hosts: Sequence[ProviderIndex], names: Names, flavor: Flavor, scheduling: Scheduling
+    hosts: Sequence[ProviderIndex], names: Names, flavor: Flavor, scheduling: RequestBuilder
 ) -> dict[str, object]:
     """Return the facts why no host can take a server of a flavor; empty if one can."""
     try:
@@ -147,12 +147,12 @@ def find_missing_limits(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _find_requested_classes(
-    scheduling: Scheduling, flavors: Iterable[Flavor]
+    scheduling: RequestBuilder, flavors: Iterable[Flavor]
 ) -> dict[str, dict[str, object]]:
     """Return the names of the flavors that request each resource class, by class."""
     asking = defaultdict[str, list[str]](list)
     for flavor, request in scheduling.build_accepted_requests(flavors):
-        for name in server_request.sum_amounts(request):
+        for name in server_request.sum_request_amounts(request):
             asking[name].append(flavor.name)
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.nova import DISABLED
-from placementclient.model.repairs import AddTrait, Remedy, advise_amending, make_advice
+from placementclient.model.repairs import AddTrait, Remedy, make_advice, make_inventory_advice
 from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
@@ -112,7 +112,7 @@ def _make_inventory_findings(
         facts = {'resource_class': name, field: recorded, 'hypervisor': present}
         remedy, reason = None, _CAUSE
         if len(having) == 1:
-            remedy = advise_amending(having[0].reference, name, {field: present})
+            remedy = make_inventory_advice(having[0].reference, name, {field: present})
             reason = f'{_CAUSE}. If the host is as Nova says'
         yield make_finding(root.name, facts, (root.uuid,), remedy, reason)
 

@@ -12,7 +12,7 @@ from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import OWNER_CYBORG, is_burned
-from placementclient.model.repairs import RECORD_CONSUMERS, LowerReserved, advise_amending
+from placementclient.model.repairs import RECORD_CONSUMERS, LowerReserved, make_inventory_advice
 from placementclient.model.snapshots import ProviderState
 
 #: The classes that a ratio may overcommit; all others are devices and the like.
@@ -55,11 +55,11 @@ def find_usage_above_capacity(cloud: Cloud) -> Iterator[Finding]:
             # As much as leaves room for what is used.
             least = inventory.total - math.ceil(used / inventory.allocation_ratio)
             facts |= {'total': inventory.total, 'reserved': inventory.reserved}
-            remedy = advise_amending(state.reference, name, {'reserved': least})
+            remedy = make_inventory_advice(state.reference, name, {'reserved': least})
             yield cloud.make_finding(state, facts, remedy, _RESERVED)
         elif name in _SHAREABLE:
             ratio = math.ceil(used / unreserved * 1000) / 1000
-            remedy = advise_amending(state.reference, name, {'allocation_ratio': ratio})
+            remedy = make_inventory_advice(state.reference, name, {'allocation_ratio': ratio})
             yield cloud.make_finding(state, facts, remedy, _RATIO)
         else:
             yield cloud.make_finding(state, facts, reason=_UNSHARED.format(name, state.uuid))
@@ -81,7 +81,7 @@ def find_broken_units(cloud: Cloud) -> Iterator[Finding]:
             fields = _find_admitting_units(inventory, amount)
             facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
             facts |= {field: inventory.as_fields()[field] for field in fields}
-            remedy = advise_amending(state.reference, name, fields)
+            remedy = make_inventory_advice(state.reference, name, fields)
             yield make_finding(consumer.uuid, facts, (state.provider.root_uuid,), remedy, _UNITS)
 
 
@@ -101,7 +101,7 @@ def find_ratios_without_room(cloud: Cloud) -> Iterator[Finding]:
         ratio, total = inventory.allocation_ratio, inventory.total
         if ratio <= 0:
             facts = {'resource_class': name, 'allocation_ratio': ratio, 'total': total}
-            remedy = advise_amending(state.reference, name, {'allocation_ratio': 1.0})
+            remedy = make_inventory_advice(state.reference, name, {'allocation_ratio': 1.0})
             reason = 'the ratio may keep servers away on purpose. If not'
             yield cloud.make_finding(state, facts, remedy, reason)
 
@@ -111,7 +111,7 @@ def find_burned_devices(cloud: Cloud) -> Iterator[Finding]:
     for state, name, inventory in _list_inventories(cloud):
         if is_burned(state, name):
             totals = {'total': inventory.total, 'reserved': inventory.reserved, 'used': 0}
-            remedy = advise_amending(state.reference, name, {'reserved': 0})
+            remedy = make_inventory_advice(state.reference, name, {'reserved': 0})
             facts = {'resource_class': name, **totals}
             yield cloud.make_finding(state, facts, remedy, 'clean the device first, then')
 
@@ -140,7 +140,7 @@ def _list_inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Invent
 
 def _find_admitting_units(inventory: Inventory, amount: int) -> dict[str, int]:
     """Return the units that do not admit an amount, each with a value that does."""
-    fields = dict.fromkeys(inventory.units.list_refusing(amount), amount)
+    fields = dict.fromkeys(inventory.units.list_violated_limits(amount), amount)
     if 'step_size' in fields:
         fields['step_size'] = math.gcd(amount, inventory.step_size)
     return fields

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.insight.owners import NEUTRON_PROVIDER
-from placementclient.model.consumers import Consumer, sum_parts
+from placementclient.model.consumers import Consumer, sum_resources
 from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
 from placementclient.model.servers import is_same_host
@@ -132,8 +132,8 @@ def _find_missing_resources(ports: list[Port], consumer: Consumer) -> dict[str, 
 
     If the sums suffice, return the amounts missing on the providers that Neutron noted.
     """
-    requested = sum_parts(group.resources for port in ports for group in port.groups)
-    allocated = sum_parts(consumer.allocations.values())
+    requested = sum_resources(group.resources for port in ports for group in port.groups)
+    allocated = sum_resources(consumer.allocations.values())
     if short := sorted(name for name, amount in requested.items() if allocated[name] < amount):
         amounts = ({name: sums[name] for name in short} for sums in (requested, allocated))
         return dict(zip(('asked', 'holds'), amounts, strict=True))

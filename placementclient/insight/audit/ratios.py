@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.model.findings import Finding
-from placementclient.model.repairs import advise_amending
+from placementclient.model.repairs import make_inventory_advice
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
 
@@ -137,6 +137,6 @@ def _make_ratio_finding(
     capacity = replace(state.inventories[name], allocation_ratio=wanted).capacity
     if used > capacity and not reason and wanted < value:
         reason = _FULL.format(f'{used} {name}', state.name)
-    remedy = advise_amending(state.reference, name, {'allocation_ratio': wanted})
+    remedy = make_inventory_advice(state.reference, name, {'allocation_ratio': wanted})
     facts = {'resource_class': name, 'allocation_ratio': value, **facts}
     return cloud.make_finding(state, facts, remedy, reason)

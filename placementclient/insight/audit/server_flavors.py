@@ -6,12 +6,16 @@ from itertools import chain
 from typing import NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
-from placementclient.model.consumers import Consumer, sum_parts
+from placementclient.model.consumers import Consumer, sum_resources
 from placementclient.model.findings import Finding
 from placementclient.model.servers import Flavor, Image, Server
 from placementclient.nova.drafts import EXTRA_SPEC
 from placementclient.nova.server_parts import Refusal, ServerRequest
-from placementclient.nova.server_request import build_request, find_device_requests, sum_amounts
+from placementclient.nova.server_request import (
+    build_request,
+    find_device_requests,
+    sum_request_amounts,
+)
 
 #: The classes that every server may ask for.
 _USUAL = frozenset({'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'})
@@ -37,11 +41,11 @@ def find_classes_without_flavor(cloud: Cloud) -> Iterator[Finding]:
         classes = {name for group in port.groups for name in group.resources}
         of_ports.setdefault(port.server_uuid, set()).update(classes)
     for server, flavor, consumer, _ in _find_placed_servers(cloud):
-        image, _ = cloud.lists.images.find(server)
+        image, _ = cloud.lists.images.find_image(server)
         explained = _USUAL | of_ports.get(server.uuid, set()) | (set() if image else _OF_IMAGES)
         surplus = {
             name: amount
-            for name, amount in sum_parts(consumer.allocations.values()).items()
+            for name, amount in sum_resources(consumer.allocations.values()).items()
             if name not in explained and not name.startswith(_DEVICES)
         }
         if surplus and (
@@ -64,7 +68,7 @@ def _find_requested_classes(
         return set(
             classes
             if find_device_requests(flavor)
-            else sum_amounts(build_request(ServerRequest(flavor, image)).first)
+            else sum_request_amounts(build_request(ServerRequest(flavor, image)).first)
         )
     except Refusal:
         return set(classes)
@@ -73,7 +77,7 @@ def _find_requested_classes(
 def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers on a host without a trait that they require, or with a forbidden one."""
     for server, flavor, consumer, root in _find_placed_servers(cloud):
-        rules = list(_read_trait_rules(flavor, cloud.lists.images.find(server)[0]))
+        rules = list(_read_trait_rules(flavor, cloud.lists.images.find_image(server)[0]))
         if wrong := _find_broken_rules(cloud, consumer, root, rules) if rules else {}:
             host = {'flavor': flavor.name, 'host': cloud.provider_name(root)}
             yield _make_server_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)

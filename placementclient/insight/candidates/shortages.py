@@ -92,5 +92,5 @@ def _find_amount_shortages(requirement: Requirement, state: ProviderState) -> It
     limits = units._asdict()
     if requirement.amount > free:
         yield Shortage(requirement, ShortageReason.FREE, state.name, free)
-    for name in units.list_refusing(requirement.amount):
+    for name in units.list_violated_limits(requirement.amount):
         yield Shortage(requirement, ShortageReason(name), state.name, limits[name])

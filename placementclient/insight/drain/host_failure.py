@@ -15,7 +15,7 @@ from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.insight.drain.problem import build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT
-from placementclient.model.consumers import sum_parts
+from placementclient.model.consumers import sum_resources
 
 #: The most failures of several hosts that are checked: the largest ones.
 MOST = 10_000
@@ -113,7 +113,7 @@ def _sort_by_size(cloud: DrainCloud, by_host: Mapping[str, Sequence[ServerMove]]
     free = {line.resource_class: line.free for line in totals.sum_by_class(cloud.snapshot)}
     sizes = {}
     for uuid, servers in by_host.items():
-        needed = sum_parts(part for server in servers for part in server.before.values())
+        needed = sum_resources(part for server in servers for part in server.before.values())
         sizes[uuid] = max(
             (n / max(1, free.get(name, 0)) for name, n in needed.items()), default=0.0
         )

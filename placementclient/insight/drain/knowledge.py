@@ -13,7 +13,7 @@ from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import Restriction, find_restriction
 from placementclient.insight.drain.nova_facts import Knowledge, name_affinity_group, name_zone
-from placementclient.model.consumers import Allocations, sum_parts
+from placementclient.model.consumers import Allocations, sum_resources
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import (
     HostAggregate,
@@ -34,14 +34,14 @@ from placementclient.nova.scheduler_filters import (
     PCI_FILTER,
 )
 from placementclient.nova.server_parts import Refusal, ServerRequest
-from placementclient.nova.server_request import Scheduling
+from placementclient.nova.server_request import RequestBuilder
 from placementclient.nova.settings import Settings
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request, parse_request
 
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
-_DEFAULT = Scheduling()
+_DEFAULT = RequestBuilder()
 #: The lists of Nova that a file may lack, with their subject.
 _SUBJECTS = {'aggregates': 'availability zones', 'server_groups': 'server groups'}
 
@@ -50,7 +50,7 @@ def read_knowledge(
     snapshot: Snapshot,
     document: object,
     path: str,
-    scheduling: Scheduling = _DEFAULT,
+    scheduling: RequestBuilder = _DEFAULT,
     images: Callable[[Sequence[Server]], Images] | None = None,
 ) -> tuple[Knowledge, list[str]]:
     """Return the requests of servers from lists of Nova, and sentences on what is not counted.
@@ -136,7 +136,7 @@ class _RequestReader:
     """
 
     snapshot: Snapshot
-    scheduling: Scheduling
+    scheduling: RequestBuilder
     images: Images
     is_owned: bool
     zones: Collection[str]
@@ -151,7 +151,7 @@ class _RequestReader:
 
     def read_server(self, server: Server) -> None:
         """Read the request of a server, and the one without its uncertain parts."""
-        image, missing = self.images.find(server)
+        image, missing = self.images.find_image(server)
         asked = self._build_request(server, image)
         if isinstance(asked, str):
             self._unknown[asked] += 1
@@ -194,14 +194,16 @@ class _RequestReader:
         if request.unknown or request.ignored or request.has_filter(NUMA_FILTER, PCI_FILTER):
             return 'their flavor asks for devices or NUMA cells'
         allocations = self.snapshot.consumers[server.uuid].allocations
-        if server_request.sum_amounts(request.first) != sum_parts(allocations.values()):
+        if server_request.sum_request_amounts(request.first) != sum_resources(allocations.values()):
             return 'they hold other amounts than their flavor says'
         return request.first
 
     def list_remarks(self) -> Iterator[str]:
         """Yield sentences about the parts of requests that are not known or not counted."""
         if self._imageless:
-            missing = (part for server in self._imageless for part in self.images.find(server)[1])
+            missing = (
+                part for server in self._imageless for part in self.images.find_image(server)[1]
+            )
             yield (
                 f'Of {format_count(len(self._imageless), "server")} the image is not known, so '
                 'that the new host needs all traits and aggregates of the old one (--images): '
@@ -239,7 +241,7 @@ def _find_restrictions(
             continue
         allocations = snapshot.consumers[server.uuid].allocations
         with contextlib.suppress(Refusal):
-            features = Features(server.flavor, images.find(server)[0])
+            features = Features(server.flavor, images.find_image(server)[0])
             yield server.uuid, find_restriction(snapshot, allocations, features, settings)
 
 

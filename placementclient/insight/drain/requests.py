@@ -6,7 +6,7 @@ satisfies the strict one certainly satisfies the server; a host that does not sa
 never does.
 """
 
-from placementclient.model.consumers import Allocations, sum_parts
+from placementclient.model.consumers import Allocations, sum_resources
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
@@ -56,7 +56,7 @@ def build_strict_request(
 
 def build_lax_request(snapshot: Snapshot, allocations: Allocations) -> Request:
     """Return a request for the amounts of a server alone, divided in any way."""
-    totals = sum_parts(allocations.values())
+    totals = sum_resources(allocations.values())
     parts = tuple(RequestPart(((name, totals[name]),)) for name in sorted(totals))
     return Request(
         parts,

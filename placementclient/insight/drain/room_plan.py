@@ -18,7 +18,7 @@ from placementclient.insight.drain.room_search import (
     find_fewest_moves,
     find_ordered_moves,
 )
-from placementclient.model.consumers import sum_parts
+from placementclient.model.consumers import sum_resources
 from placementclient.model.findings import Finding
 from placementclient.optimize import cpsat
 from placementclient.placing.requests import Request
@@ -93,7 +93,7 @@ def decide_room(
 
 def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]) -> bool:
     """Return True if the free amounts of all providers together are enough for new servers."""
-    free = sum_parts(part for server in offloaded for part in server.before.values())
+    free = sum_resources(part for server in offloaded for part in server.before.values())
     for state in cloud.snapshot.providers.values():
         for name in state.inventories:
             free[name] += max(0, state.free(name))

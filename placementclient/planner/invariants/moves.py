@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.plans import (
     InventoryMove,
-    Label,
     PlannedRow,
     ProviderChange,
     Recipe,
+    RowLabel,
 )
 from placementclient.model.specifications import ALL, Move, Spec
 from placementclient.planner.invariants.checked_change import Amounts, CheckedChange
@@ -84,7 +84,7 @@ def check_assignments(
         root_name = checked.change.root_provider_name
         for planned in checked.change.reasons:
             rows_of.setdefault(planned.consumer_uuid, []).append(planned)
-            if planned.label is Label.INFERRED and not recipe.options.allow_inferred:
+            if planned.label is RowLabel.INFERRED and not recipe.options.allow_inferred:
                 yield f'{root_name}: the place of {planned.consumer_uuid} is a guess'
         for uuid, rows in rows_of.items():
             inline = _list_inline_assignments(checked, uuid) if uuid in in_moves else ()

@@ -13,7 +13,7 @@ from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import InventoryKey
 from placementclient.model.patterns import MAX_HINTS, find_similar_uuids
-from placementclient.model.plans import Label, PlannedRow
+from placementclient.model.plans import PlannedRow, RowLabel
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.infeasibility import UndecidedRow
@@ -114,13 +114,13 @@ class AssignmentMatcher:
                 continue
             targets = self._find_target_names(consumer)
             if row.resource_class in targets:
-                yield row.error(_describe_wrong_target(row, targets[row.resource_class]))
+                yield row.make_error(_describe_wrong_target(row, targets[row.resource_class]))
             elif not partial and not _is_in_trees(snapshot, consumer, left_out):
                 hint = suggest_similar(row.resource_class, targets) or (
                     '; if that has moved already, plan the other trees with --tree'
                 )
                 reason = f'{row.consumer_uuid} holds no {row.resource_class} on a source'
-                yield row.error(f'{reason}{hint}')
+                yield row.make_error(f'{reason}{hint}')
 
     def _find_target_names(self, consumer: Consumer) -> dict[str, frozenset[str]]:
         """Return the names of the targets of a consumer's allocations, by class."""
@@ -154,11 +154,11 @@ class AssignmentMatcher:
         name = last.resource_class
         allocated = f'{amount} {name} of {last.consumer_uuid}'
         if len({target for _, target in pairs}) < len(pairs):
-            raise last.error(f'the same row twice: {allocated} to {last.to_provider}')
+            raise last.make_error(f'the same row twice: {allocated} to {last.to_provider}')
         total = sum(amount if row.amount is None else row.amount for row, _ in pairs)
         may_stay = self._is_split and any(target.only_mapped for _, target in pairs)
         if total > amount or (total < amount and not may_stay):
-            raise last.error(f'the amounts do not add up: {total} of the {allocated}')
+            raise last.make_error(f'the amounts do not add up: {total} of the {allocated}')
         planned = [
             PlannedRow(
                 row.consumer_uuid,
@@ -167,7 +167,7 @@ class AssignmentMatcher:
                 source,
                 target.provider,
                 target.key.resource_class,
-                Label.MAPPED,
+                RowLabel.MAPPED,
                 row.evidence,
             )
             for row, target in pairs
@@ -176,7 +176,7 @@ class AssignmentMatcher:
             left = replace(planned[0], amount=amount - total, to_provider=source)
             planned.append(replace(left, to_resource_class=name))
         if len(planned) > 1 and not self._is_split:
-            raise last.error(
+            raise last.make_error(
                 f'the {allocated} are divided, but the specification lacks split: true'
             )
         return planned
@@ -205,7 +205,7 @@ def _report_unknown_consumers(
     for number, row in enumerate(unknown):
         near = find_similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
         hint = suggest_similar(row.consumer_uuid, near)
-        yield row.error(f'unknown consumer {row.consumer_uuid}{hint}')
+        yield row.make_error(f'unknown consumer {row.consumer_uuid}{hint}')
 
 
 def _make_undecided_row(target_state: TargetState, key: AllocationKey, amount: int) -> UndecidedRow:
@@ -246,7 +246,7 @@ def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
     """
     if len(matching) > 1:
         names = ' and as '.join(target.key.resource_class for target in matching)
-        raise row.error(
+        raise row.make_error(
             f'{row.to_provider} gets {row.resource_class} as {names}: say which in '
             'to_resource_class'
         )

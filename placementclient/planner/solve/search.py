@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placementclient.model.connected import group_connected
+from placementclient.model.connected import group_connected_keys
 from placementclient.optimize.cpsat import Budget
 from placementclient.planner.solve import exact, heuristics
 from placementclient.planner.solve.problem import (
@@ -212,7 +212,7 @@ class _Search:
             for index, item in enumerate(self._items)
             if index not in self._decisions
         }
-        return list(group_connected(touched))
+        return list(group_connected_keys(touched))
 
     def make_component(self, indexes: Sequence[int]) -> Component:
         """Return open items as a problem of their own, in which equal items are one group."""

@@ -68,7 +68,7 @@ def _add_row(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> 
         key += (row.to_resource_class,)
     if key in rows:
         where = f'line {rows[key].line}' if rows[key].line else 'above'
-        raise row.error(f'the same row as {where}: {", ".join(key)}')
+        raise row.make_error(f'the same row as {where}: {", ".join(key)}')
     rows[key] = row
 
 

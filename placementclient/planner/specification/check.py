@@ -13,7 +13,7 @@ from placementclient.basis import errors
 from placementclient.basis.wording import suggest_similar
 from placementclient.model.patterns import (
     MAX_HINTS,
-    describe_unmatched,
+    describe_unmatched_pattern,
     find_similar_names,
     find_similar_uuids,
     is_pattern,
@@ -97,7 +97,7 @@ class SpecCheck:
             is_open = is_pattern(name) and not has_placeholder(name) and name not in names
             if is_open and not fnmatch.filter(names, name):
                 keys = 'moves', index, 'from_resource_provider'
-                yield self._spec.error(describe_unmatched(name, names), *keys)
+                yield self._spec.make_error(describe_unmatched_pattern(name, names), *keys)
 
     def _make_error(
         self, reason: str, keys: Keys, name: str, names: Iterable[str]
@@ -108,7 +108,7 @@ class SpecCheck:
         """
         self._hints_left -= 1
         hint = suggest_similar(name, names) if self._hints_left >= 0 else ''
-        return self._spec.error(reason + hint, *keys)
+        return self._spec.make_error(reason + hint, *keys)
 
     def _list_provider_names(self) -> list[str]:
         return [state.name for state in self._snapshot.providers.values()]
@@ -151,7 +151,7 @@ class SpecCheck:
             name, parent = addition.name, addition.parent or ROOT
             if name in entries:
                 reason = f'{name} is under providers too'
-                yield self._spec.error(reason, 'additions', index, 'resource_provider')
+                yield self._spec.make_error(reason, 'additions', index, 'resource_provider')
             elif not self._has_parent(name, parent, preceding):
                 reason = f'there is no provider {parent} to make {name} below'
                 keys = 'additions', index, 'parent'
@@ -201,7 +201,7 @@ class SpecCheck:
             elif provider.parent_provider_uuid is not None:
                 hint = f'. Did you mean "{provider.root_uuid}"?'
                 reason = f'{uuid} is {provider.name}, which is no root{hint}'
-                yield self._spec.error(reason, *keys)
+                yield self._spec.make_error(reason, *keys)
 
     def _check_root_contents(self) -> Iterator[errors.BadFile]:
         """Yield an error for each trait and class of ``trees`` that no root has.

@@ -17,7 +17,7 @@ from placementclient.model.providers import is_uuid, normalize_uuid
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova.server_request import NovaRequest, Scheduling
+from placementclient.nova.server_request import NovaRequest, RequestBuilder
 from placementclient.producers.assuming import AssumedCloud, overlay
 
 #: How many hosts or servers one entry may add.
@@ -40,7 +40,7 @@ class NamedFiles(NamedTuple):
 
     plan: Callable[[str], Plan]
     flavors: Callable[[str | None], Sequence[Flavor]]
-    scheduling: Scheduling = Scheduling()
+    scheduling: RequestBuilder = RequestBuilder()
 
 
 def apply_assumptions(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> AssumedCloud:

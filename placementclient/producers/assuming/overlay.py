@@ -25,7 +25,7 @@ from placementclient.insight.drain.problem import Problem, build_problem
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
-from placementclient.model.consumers import Allocations, Consumer, sum_gains, sum_parts
+from placementclient.model.consumers import Allocations, Consumer, sum_gains, sum_resources
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import LONGEST_NAME, Provider
@@ -182,7 +182,7 @@ def add_servers(
     states = dict(cloud.snapshot.providers)
     gains = sum_gains(({}, consumer.allocations) for consumer in servers.values())
     for uuid, gain in gains.items():
-        states[uuid] = replace(states[uuid], usages=sum_parts((states[uuid].usages, gain)))
+        states[uuid] = replace(states[uuid], usages=sum_resources((states[uuid].usages, gain)))
     _set_contents(cloud, states, {**cloud.snapshot.consumers, **servers})
     cloud.placed |= servers.keys()
     if missing := count - len(servers):

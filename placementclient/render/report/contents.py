@@ -13,7 +13,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.consumers import sum_gains
-from placementclient.model.plans import Change, ConsumerChange, Label, Plan, PlannedRow
+from placementclient.model.plans import Change, ConsumerChange, Plan, PlannedRow, RowLabel
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import style
 from placementclient.render.repairs import Invocation
@@ -247,7 +247,7 @@ def _pair_losses_with_gains(
                 _take_from_first_provider(coming, amount),
             )
             source, target = (names.get(uuid or '', uuid) for uuid in ends)
-            yield PlannedRow(change.uuid, name, amount, source, target, name, Label.MAPPED)
+            yield PlannedRow(change.uuid, name, amount, source, target, name, RowLabel.MAPPED)
 
 
 def _take_from_first_provider(by_provider: dict[str, int], amount: int) -> str | None:

@@ -16,7 +16,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.embedded import Direct
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 from placementclient.reading import capture
 from placementclient.runs import engines, storage
 from tests.functional import clouds
@@ -108,7 +108,7 @@ def test_a_conflict_rolls_back_what_was_prepared(tables, tmp_path):
     plan = clouds.plan_of(clouds.loaded(tables, clouds.cloud()))
     with clouds.disturbed(tables, 'PUT', '/resource_providers/', _conflict):
         outcome = engines.apply(tables, plan, str(tmp_path / 'plan.journal'))
-    assert [tree.state for tree in outcome.trees] == [State.APPLIED]
+    assert [tree.state for tree in outcome.trees] == [TreeState.APPLIED]
     assert engines.verify(tables, plan) == []
 
 

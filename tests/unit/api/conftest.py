@@ -20,7 +20,7 @@ def call(session, service):
     def run(function, *exchanges, version='1.39'):
         service.answer(*exchanges)
         try:
-            return function(Client(session, microversion.parse_requested(version)))
+            return function(Client(session, microversion.parse_version_option(version)))
         finally:
             assert service.requests == Case('', exchanges, version=version).requests()
 

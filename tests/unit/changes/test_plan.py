@@ -11,7 +11,7 @@ from placementclient.changes.diff import diff, list_operations
 from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits, UpdateProvider
 from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.simulation import simulate
-from placementclient.model.providers import temporary_name
+from placementclient.model.providers import make_temporary_name
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.replaced import replace_provider
 from tests.snapshot_pairs import content, pair
@@ -54,7 +54,7 @@ def test_no_provider_or_consumer_is_in_two_change_sets(seed):
 def test_a_provider_goes_together_with_the_one_that_has_its_name():
     """Half way, the new one has the name: it gets the rest before the old one is deleted."""
     old = provider('old', traits=['HW_CPU_X86_AVX'], VCPU=8)
-    old = replace(old, provider=replace(old.provider, name=temporary_name('host', 'old')))
+    old = replace(old, provider=replace(old.provider, name=make_temporary_name('host', 'old')))
     new = provider('new')
     before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
     (change,) = plan('replace', before, replace_provider(before, 'old', 'new', 'host')).changes

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from placementclient.changes.tree_queue import TreeQueue, make_result
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import TreeState
 
 
 class Tree(NamedTuple):
@@ -38,32 +38,32 @@ def test_as_many_trees_run_at_a_time_as_there_are_workers():
             barrier.wait()
         with lock:
             under_way[0] -= 1
-        return make_result(change, State.APPLIED)
+        return make_result(change, TreeState.APPLIED)
 
     queue = TreeQueue(CHANGES)
     queue.run(work, 2)
-    assert (states(queue), most) == ([State.APPLIED] * 5, [2])
+    assert (states(queue), most) == ([TreeState.APPLIED] * 5, [2])
 
 
 @pytest.mark.parametrize('backward', [False, True])
 def test_no_tree_begins_after_the_allowed_failures(backward):
     queue = TreeQueue(CHANGES, max_failures=2, backward=backward)
-    queue.run(lambda change: make_result(change, State.FAILED), 1)
-    expected = [State.FAILED] * 2 + [State.NOT_STARTED] * 3
+    queue.run(lambda change: make_result(change, TreeState.FAILED), 1)
+    expected = [TreeState.FAILED] * 2 + [TreeState.NOT_STARTED] * 3
     assert states(queue) == (expected[::-1] if backward else expected)
 
 
 def test_trees_that_need_no_rollback_do_not_count_for_the_limit():
     def work(change):
         is_back = change in CHANGES[3:]
-        return make_result(change, State.ALREADY_BACK if is_back else State.ROLLED_BACK)
+        return make_result(change, TreeState.ALREADY_BACK if is_back else TreeState.ROLLED_BACK)
 
     queue = TreeQueue(CHANGES, limit=2, backward=True)
     queue.run(work, 1)
     assert states(queue) == [
-        State.NOT_STARTED,
-        *[State.ROLLED_BACK] * 2,
-        *[State.ALREADY_BACK] * 2,
+        TreeState.NOT_STARTED,
+        *[TreeState.ROLLED_BACK] * 2,
+        *[TreeState.ALREADY_BACK] * 2,
     ]
 
 
@@ -79,7 +79,7 @@ def test_an_interrupt_is_announced_while_trees_are_under_way():
     def work(change):
         if change is not CHANGES[0]:
             assert go_on.wait(10)
-        return make_result(change, State.APPLIED)
+        return make_result(change, TreeState.APPLIED)
 
     def warn(message):
         warnings.append(message)
@@ -89,5 +89,5 @@ def test_an_interrupt_is_announced_while_trees_are_under_way():
     with queue.stop_on_error():
         queue.run(work, 2)
     assert warnings == ['Waiting for 1 tree under way; a second Ctrl-C does not wait']
-    assert states(queue) == [State.APPLIED] * 2 + [State.NOT_STARTED] * 3
+    assert states(queue) == [TreeState.APPLIED] * 2 + [TreeState.NOT_STARTED] * 3
     assert queue.outcome().exit_status == 130

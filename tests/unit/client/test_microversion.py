@@ -8,7 +8,7 @@ from placementclient.client.microversion import (
     CHOICES,
     Microversion,
     negotiate,
-    parse_requested,
+    parse_version_option,
 )
 
 
@@ -21,7 +21,7 @@ def test_text_that_is_no_version_is_refused(text):
 
 def test_every_version_of_the_service_can_be_asked_for():
     assert list(CHOICES) == ['1', *(f'1.{minor}' for minor in range(40))]
-    assert [parse_requested(text) for text in CHOICES] == [
+    assert [parse_version_option(text) for text in CHOICES] == [
         None,
         *(Microversion(1, minor) for minor in range(40)),
     ]
@@ -32,7 +32,7 @@ def test_every_version_of_the_service_can_be_asked_for():
 )
 def test_no_other_version_can_be_asked_for(text):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
-        parse_requested(text)
+        parse_version_option(text)
     assert str(refusal.value) == (
         f'Placement API version {text} is not known: give 1 for the highest that client and '
         'service both know, or one of 1.0 to 1.39'

@@ -5,7 +5,7 @@ import pytest
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
-from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.model.outcomes import Outcome, TreeResult, TreeState
 
 STOPPED = errors.BadFile('plan.journal', 'No space left on device')
 
@@ -35,10 +35,10 @@ STOPPED = errors.BadFile('plan.journal', 'No space left on device')
 )
 def test_a_run_ends_with_the_status_of_its_trees(states, stopped, status):
     names = [state for state in states.split(', ') if state]
-    trees = [TreeResult('uuid', 'name', State(state)) for state in names]
+    trees = [TreeResult('uuid', 'name', TreeState(state)) for state in names]
     assert Outcome(trees, stopped).exit_status is status
 
 
 def test_a_verification_that_fails_differs():
-    failed = TreeResult('uuid', 'name', State.FAILED, 'x', errors.Differs('x'))
+    failed = TreeResult('uuid', 'name', TreeState.FAILED, 'x', errors.Differs('x'))
     assert Outcome([failed]).exit_status is ExitStatus.DIFFERS

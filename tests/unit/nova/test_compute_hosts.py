@@ -45,4 +45,4 @@ def test_an_answer_of_another_service_is_no_compute_service(answer):
 )
 def test_running_computes_are_matched_to_hosts_by_full_or_short_name(roots, hosts, expected):
     services = [ComputeService(host, 'enabled', state) for host, state in hosts.items()]
-    assert compute_hosts.find_running_computes(roots, services) == expected
+    assert compute_hosts.find_running_hosts(roots, services) == expected

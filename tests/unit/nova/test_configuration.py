@@ -7,7 +7,7 @@ from oslo_config import cfg
 
 from placementclient.hosts import device_spec
 from placementclient.nova import settings
-from placementclient.nova.configuration import find_options, parse_options
+from placementclient.nova.configuration import find_option_settings, parse_options
 
 LINES = (
     '[pci]', '[PCI]', '[DEFAULT]', '[Default]', '[ pci]', '[', '[]', 'a = 1', 'b: "x"', "c='y'",
@@ -80,5 +80,5 @@ def test_devices_and_aliases_are_read_under_every_name_that_oslo_config_knows(tm
             (device_spec.OPTIONS, conf.pci.device_spec),
             (settings.ALIAS_OPTION, conf.pci.alias),
         ):
-            listed = [option.value for option in find_options(text, 'nova.conf', known)]
+            listed = [option.value for option in find_option_settings(text, 'nova.conf', known)]
             assert listed == expected, lines

@@ -22,16 +22,18 @@ def booted(device=None):
 
 def test_an_image_is_found_by_the_id_that_the_server_has():
     known = decode_images({'images': [GOLD]}, 'images.json')
-    found, unknown = known.find(Server('s', image=ServerImage('a')))
+    found, unknown = known.find_image(Server('s', image=ServerImage('a')))
     assert found == Image({'trait:CUSTOM_GOLD': 'required'}, 'raw', 4)
     assert unknown == ()
-    assert known.find(Server('s', image=ServerImage('b'))) == (
+    assert known.find_image(Server('s', image=ServerImage('b'))) == (
         None, ('image b (images.json does not have it)',)
     )  # fmt: skip
 
 
 def test_the_properties_that_nova_shows_lack_traits():
-    found, unknown = Images().find(Server('s', image=ServerImage('b', {'hw_disk_bus': 'scsi'})))
+    found, unknown = Images().find_image(
+        Server('s', image=ServerImage('b', {'hw_disk_bus': 'scsi'}))
+    )
     assert found == Image({'hw_disk_bus': 'scsi'})
     assert unknown == ('traits of image b (images not given)',)
 
@@ -52,7 +54,7 @@ def test_the_properties_that_nova_shows_lack_traits():
 def test_a_server_of_a_volume_has_the_image_of_its_root_volume(volumes, expected):
     server = booted('/dev/vda')
     known = decode_images({'images': [], 'volumes': volumes}, 'x', [server])
-    found, unknown = known.find(server)
+    found, unknown = known.find_image(server)
     assert found == expected
     assert bool(unknown) == (expected is None)
 

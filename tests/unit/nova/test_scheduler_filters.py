@@ -5,7 +5,7 @@ import pytest
 
 from placementclient.model.network import Port
 from placementclient.model.servers import Flavor, Image
-from placementclient.nova.scheduler_filters import describe_decisions
+from placementclient.nova.scheduler_filters import describe_filter_decisions
 from placementclient.nova.server_parts import ServerRequest
 from placementclient.nova.settings import Settings
 
@@ -13,7 +13,7 @@ from placementclient.nova.settings import Settings
 def list_decisions(specs, properties, hints=(), ports=()):
     flavor = Flavor('m', 4, 2048, 20, extra_specs=specs)
     server = ServerRequest(flavor, Image(properties), hints=frozenset(hints), ports=ports)
-    return list(describe_decisions(server, Settings()))
+    return list(describe_filter_decisions(server, Settings()))
 
 
 @pytest.mark.parametrize(

@@ -243,8 +243,8 @@ def test_nova_is_asked_for_the_record_of_a_server(listed, shown, status):
 @pytest.mark.parametrize(
     ('answers', 'error'),
     [
-        (({'servers': [DELETED | {'id': 'b'}]},), service.NoFilters),
-        (({'servers': [DELETED, LIVING | {'id': 'b'}]},), service.NoFilters),
+        (({'servers': [DELETED | {'id': 'b'}]},), service.UnfilteredList),
+        (({'servers': [DELETED, LIVING | {'id': 'b'}]},), service.UnfilteredList),
         (({'servers': [DELETED]}, 400), service.ServiceRefusal),
         (({'servers': [DELETED]}, 403), service.ServiceRefusal),
         (({'servers': [DELETED]}, {'server': LIVING | {'id': 'b'}}), service.ServiceError),

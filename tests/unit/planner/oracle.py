@@ -16,7 +16,7 @@ from collections import Counter
 from placementclient.basis import errors
 from placementclient.changes.phases import make_rollback
 from placementclient.changes.rollback import merge_rollback
-from placementclient.model.plans import Label
+from placementclient.model.plans import RowLabel
 from placementclient.planner import planner
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Refused
@@ -91,10 +91,10 @@ def wrong_plan(case, plan, solutions):
     ):
         return 'no such assignment'
     for holding, certainty in labels.items():
-        if certainty == {Label.MAPPED}:
+        if certainty == {RowLabel.MAPPED}:
             continue
         is_forced = len(places(solutions, holding)) == 1
-        if Label.FORCED in certainty and not is_forced:
+        if RowLabel.FORCED in certainty and not is_forced:
             return f'false forced: {holding}'
     return None
 
@@ -115,7 +115,7 @@ def wrong_choices(case, solutions):
     except Undetermined:
         pass
     else:
-        if any(Label.INFERRED in labels for labels in rows_of(plan)[1].values()):
+        if any(RowLabel.INFERRED in labels for labels in rows_of(plan)[1].values()):
             return 'a choice that nobody was told of'
     return None
 

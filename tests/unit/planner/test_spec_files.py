@@ -117,7 +117,7 @@ def test_resources_may_be_a_list():
     assert listed == specifications.parse_specification(
         f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec'
     )
-    fault = listed.error('is wrong', 'moves', 0, 'moved_resources', 'VCPU')
+    fault = listed.make_error('is wrong', 'moves', 0, 'moved_resources', 'VCPU')
     assert str(fault) == 'spec:2: [0].moved_resources[1].VCPU: is wrong'
     for nothing in ('[]', 'null', '', '{}'):
         empty = specifications.parse_specification(f'- {{{move}: {nothing}}}', 'spec')

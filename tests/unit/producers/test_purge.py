@@ -5,7 +5,7 @@ import pytest
 from msgspec import structs
 
 from placementclient.insight.evidence import Verdict
-from placementclient.model.shortfalls import Unaccounted
+from placementclient.model.shortfalls import UnaccountedUsage
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.purge import Objection, purge_provider
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -70,5 +70,7 @@ def test_usage_that_no_consumer_answers_for_cannot_be_freed():
     holder = consumer('c', host={'VCPU': 1}, other={'VCPU': 1})
     live = with_consumer(holder)
     states = (structs.replace(state, usages={'VCPU': 3}) for state in live.providers.values())
-    with pytest.raises(Unaccounted, match='2 VCPU of host is used by consumers without a record'):
+    with pytest.raises(
+        UnaccountedUsage, match='2 VCPU of host is used by consumers without a record'
+    ):
         purge_provider(Snapshot(states, [holder]), UUIDS['host'], {'c': Verdict(('host',))})

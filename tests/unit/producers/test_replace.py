@@ -6,12 +6,12 @@ import pytest
 from placementclient.api import resource_provider
 from placementclient.basis import errors
 from placementclient.client.http import Client
-from placementclient.model.providers import LONGEST_NAME, Provider, temporary_name
+from placementclient.model.providers import LONGEST_NAME, Provider, make_temporary_name
 from placementclient.producers.replace import Replacement, ReplaceProducer
 from tests.unit.dialogue import ROOT, RP, RP2
 
 OLD, NEW, OTHER = RP, RP2, ROOT
-TEMPORARY_NAME = temporary_name('host', OLD)
+TEMPORARY_NAME = make_temporary_name('host', OLD)
 LONG = 'h' * LONGEST_NAME
 
 
@@ -51,7 +51,7 @@ def producer_of(client, monkeypatch):
         (Replacement(OLD, twin='twin'), {NEW: 'host', OLD: TEMPORARY_NAME}, 'host'),
         # By the name that it was moved aside to, as an audit has it.
         (Replacement(TEMPORARY_NAME, twin=NEW), {NEW: 'host', OLD: TEMPORARY_NAME}, 'host'),
-        (Replacement(OLD, NEW, name=LONG), {OLD: temporary_name(LONG, OLD)}, LONG),
+        (Replacement(OLD, NEW, name=LONG), {OLD: make_temporary_name(LONG, OLD)}, LONG),
     ],
 )
 def test_both_providers_of_a_replacement_are_found_at_each_step(producer_of, request_, names, name):
@@ -119,8 +119,8 @@ def test_a_provider_that_is_deleted_before_it_is_read_is_an_error(producer_of):
         ),
         (
             Replacement(OLD, NEW),
-            {OLD: temporary_name(LONG, OLD)},
-            f'{temporary_name(LONG, OLD)} has been moved aside, and its name was cut: '
+            {OLD: make_temporary_name(LONG, OLD)},
+            f'{make_temporary_name(LONG, OLD)} has been moved aside, and its name was cut: '
             'give the whole one with --name',
         ),
     ],

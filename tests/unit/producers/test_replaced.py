@@ -13,7 +13,7 @@ from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.simulation import simulate
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.providers import LONGEST_NAME, restore_name, temporary_name
+from placementclient.model.providers import LONGEST_NAME, make_temporary_name, restore_name
 from placementclient.producers.replaced import Irreplaceable, replace_provider
 from placementclient.producers.same_host import check_same_host
 from tests.snapshot_pairs import content
@@ -147,7 +147,7 @@ MIDDLE = provider('middle', 'twin')
         ),
         # Half way: the root has the name of the child already.
         (
-            [named(provider('old', 'twin'), temporary_name('old', 'old')), named(TWIN, 'old')],
+            [named(provider('old', 'twin'), make_temporary_name('old', 'old')), named(TWIN, 'old')],
             [],
             'is below old: old cannot replace',
         ),
@@ -207,14 +207,14 @@ def test_a_host_whose_child_is_in_use_is_refused(child, name):
     [
         ('web', 'web.example.org', True),
         ('web.example.org', 'web', True),
-        (temporary_name('web', 'old'), 'web', True),
-        (temporary_name('web.example.org', 'old'), 'web', True),
-        ('web', temporary_name('web', 'twin'), True),
-        ('web', temporary_name('web', 'old'), True),
-        (temporary_name('w' * LONGEST_NAME, 'old'), 'w' * LONGEST_NAME, True),
+        (make_temporary_name('web', 'old'), 'web', True),
+        (make_temporary_name('web.example.org', 'old'), 'web', True),
+        ('web', make_temporary_name('web', 'twin'), True),
+        ('web', make_temporary_name('web', 'old'), True),
+        (make_temporary_name('w' * LONGEST_NAME, 'old'), 'w' * LONGEST_NAME, True),
         ('web.example.org', 'web.example.com', False),
         ('web1', 'web10', False),
-        (temporary_name('web', 'old'), 'other', False),
+        (make_temporary_name('web', 'old'), 'other', False),
     ],
 )
 def test_a_twin_in_use_needs_the_name_of_the_same_host(old, new, is_same):
@@ -266,7 +266,7 @@ def test_a_provider_that_the_replacement_has_made_is_no_other_host():
         (HOST, [], 'new', {'old': {}, 'new': OLD.inventories}),
         # Half way.
         (
-            [named(OLD, temporary_name('old', 'old')), GPU, PORT],
+            [named(OLD, make_temporary_name('old', 'old')), GPU, PORT],
             [],
             'new',
             {'old': {}, 'new': OLD.inventories},
@@ -285,8 +285,8 @@ def test_one_request_moves_inventories_and_allocations(states, consumers, new, w
 
 
 def test_the_original_name_is_found_behind_a_temporary_one():
-    assert restore_name(temporary_name('host', 'u'), 'u') == 'host'
+    assert restore_name(make_temporary_name('host', 'u'), 'u') == 'host'
     assert restore_name('host', 'u') == 'host'
     long = 'h' * LONGEST_NAME
-    assert len(temporary_name(long, 'u')) == LONGEST_NAME
-    assert long.startswith(restore_name(temporary_name(long, 'u'), 'u'))
+    assert len(make_temporary_name(long, 'u')) == LONGEST_NAME
+    assert long.startswith(restore_name(make_temporary_name(long, 'u'), 'u'))

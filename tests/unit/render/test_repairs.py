@@ -14,8 +14,8 @@ from placementclient.model.repairs import (
     FreeAllocations,
     HealServer,
     LowerReserved,
-    advise_amending,
     make_advice,
+    make_inventory_advice,
 )
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
@@ -60,7 +60,7 @@ def test_a_repair_that_is_not_safe_has_a_reason_and_no_command(remedy):
 @pytest.mark.parametrize(
     ('remedy', 'typed'),
     [
-        (advise_amending('a b', 'VCPU', {'min_unit': 1}),
+        (make_inventory_advice('a b', 'VCPU', {'min_unit': 1}),
          "inventory set 'a b' --amend --resource VCPU:min_unit=1"),
         (AddTrait('u', 'a b', 'T'), "trait add 'a b' T"),
         (make_advice('set', 'a b', '--name', 'c d'), "set 'a b' --name 'c d'"),

@@ -10,19 +10,19 @@ from placementclient.model.findings import Finding, Severity
 from placementclient.model.outcomes import (
     PLAN_ROLLED_BACK,
     Outcome,
+    PlanStatus,
     Rehearsal,
-    State,
-    Status,
     TreeResult,
+    TreeState,
     TreeStatus,
 )
 from placementclient.render import runs
 
 CHANGED = Finding('inventory', 'gpu1', reason='VGPU is 3')
 STATUSES = [
-    TreeStatus('1', 'gpu1', Status.DIFFERS, 'changed'),
-    TreeStatus('2', 'gpu2', Status.APPLIED),
-    TreeStatus('3', 'gpu3', Status.PENDING),
+    TreeStatus('1', 'gpu1', PlanStatus.DIFFERS, 'changed'),
+    TreeStatus('2', 'gpu2', PlanStatus.APPLIED),
+    TreeStatus('3', 'gpu3', PlanStatus.PENDING),
 ]
 
 
@@ -45,9 +45,9 @@ def test_differences_come_after_the_trees_that_are_as_planned():
 
 def test_the_last_line_of_a_rehearsal_counts_both_ways():
     forward = Outcome(
-        [TreeResult('1', 'gpu1', State.APPLIED), TreeResult('2', 'gpu2', State.FAILED)]
+        [TreeResult('1', 'gpu1', TreeState.APPLIED), TreeResult('2', 'gpu2', TreeState.FAILED)]
     )
-    backward = Outcome([TreeResult('1', 'gpu1', State.ROLLED_BACK)])
+    backward = Outcome([TreeResult('1', 'gpu1', TreeState.ROLLED_BACK)])
     rehearsal = Rehearsal(forward, [CHANGED], backward, [])
     assert runs.summarize_rehearsal(rehearsal) == (
         'apply: 1 applied, 1 failed: gpu2; rollback: 1 rolled back; 1 difference'

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from placementclient.commands.reshapes.reshape_run import ShowReshapeStatus, suggest_planning_again
-from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.model.outcomes import Outcome, TreeResult, TreeState
 from placementclient.model.plans import Plan, PlanOptions, Recipe
 from placementclient.render import runs
 
@@ -21,7 +21,7 @@ def test_status_prints_the_next_steps_for_trees_left_alone(tmp_path, number):
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
     command = ShowReshapeStatus(app, None)
     names = [f'gpu{host:03}' for host in range(number)]
-    trees = [TreeResult(name, name, State.LEFT_ALONE, 'a server came') for name in names]
+    trees = [TreeResult(name, name, TreeState.LEFT_ALONE, 'a server came') for name in names]
     command.args = Namespace(plan=str(tmp_path / 'plan.json'))
     suggest_planning_again(command, plan, trees)
     [again] = command.next_steps
@@ -33,7 +33,7 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
         'gpu0': 'a server came, and a new plan is not decided: Undecided rows: 1: …',
         'gpu1': 'a server came, and cannot be planned again: gpu1: no room',
     }
-    trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
+    trees = [TreeResult(name, name, TreeState.LEFT_ALONE, reasons[name]) for name in reasons]
     plan = Plan((), recipe=RECIPE)
     assert list(runs.advise_planning_again(plan, 'plan.json', trees, 'plan-2.json')) == [
         'gpu1: no room. Change that in the cloud, or correct a copy of the specification',
@@ -49,12 +49,18 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
 @pytest.mark.parametrize(
     ('states', 'sentence'),
     [
-        ([State.APPLIED] * 3, '3 applied'),
+        ([TreeState.APPLIED] * 3, '3 applied'),
         (
-            [State.LEFT_ALONE, State.APPLIED, State.FAILED, State.NOT_STARTED, State.LEFT_ALONE],
+            [
+                TreeState.LEFT_ALONE,
+                TreeState.APPLIED,
+                TreeState.FAILED,
+                TreeState.NOT_STARTED,
+                TreeState.LEFT_ALONE,
+            ],
             '1 applied, 1 not started, 2 left alone: gpu0, gpu4; 1 failed: gpu2',
         ),
-        ([State.FAILED] * 7, '7 failed: gpu0, gpu1, gpu2, gpu3, gpu4 and 2 more'),
+        ([TreeState.FAILED] * 7, '7 failed: gpu0, gpu1, gpu2, gpu3, gpu4 and 2 more'),
     ],
 )
 def test_status_counts_the_trees_in_each_state(states, sentence):
@@ -69,16 +75,20 @@ def test_status_counts_the_trees_in_each_state(states, sentence):
 @pytest.mark.parametrize(
     ('states', 'backward', 'steps'),
     [
-        ([State.APPLIED, State.ALREADY_APPLIED], False, ['verify']),
+        ([TreeState.APPLIED, TreeState.ALREADY_APPLIED], False, ['verify']),
         (
-            [State.APPLIED, State.NOT_STARTED],
+            [TreeState.APPLIED, TreeState.NOT_STARTED],
             False,
             ['verify', 'Go on with the other trees: apply'],
         ),
-        ([State.ROLLED_BACK], True, []),
-        ([State.ROLLED_BACK, State.NOT_STARTED], True, ['Go on with the other trees: rollback']),
-        ([State.LEFT_ALONE, State.APPLIED], False, ['verify']),
-        ([State.LEFT_ALONE], False, []),
+        ([TreeState.ROLLED_BACK], True, []),
+        (
+            [TreeState.ROLLED_BACK, TreeState.NOT_STARTED],
+            True,
+            ['Go on with the other trees: rollback'],
+        ),
+        ([TreeState.LEFT_ALONE, TreeState.APPLIED], False, ['verify']),
+        ([TreeState.LEFT_ALONE], False, []),
     ],
 )
 def test_a_run_ends_with_the_command_that_comes_next(states, backward, steps):

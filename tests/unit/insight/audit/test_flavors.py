@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from placementclient.model.inventories import Inventory
 from placementclient.model.servers import Flavor, HostAggregate
 from placementclient.nova.server_parts import Sources
-from placementclient.nova.server_request import Scheduling
+from placementclient.nova.server_request import RequestBuilder
 from placementclient.nova.settings import Settings
 from tests.unit.insight.audit.auditing import evidence, findings, reason, typed
 from tests.unit.insight.clouds import consumer, pool, provider
@@ -85,7 +85,7 @@ def test_a_flavor_fits_on_one_host_of_many_that_share():
 
 def test_a_flavor_fits_in_a_zone_of_hosts_that_are_like_others():
     zone = HostAggregate(ZONE, 'az', ('b',), {'availability_zone': 'az'})
-    scheduling = Scheduling(Settings(default_schedule_zone='az'), Sources(aggregates=[zone]))
+    scheduling = RequestBuilder(Settings(default_schedule_zone='az'), Sources(aggregates=[zone]))
     outside = provider('a', VCPU=8, MEMORY_MB=4096)
     inside = [provider(name, VCPU=8, MEMORY_MB=4096, aggregates=[ZONE]) for name in 'bc']
     states = [outside, *inside]

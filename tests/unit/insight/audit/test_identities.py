@@ -4,7 +4,7 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.model.providers import temporary_name
+from placementclient.model.providers import make_temporary_name
 from placementclient.model.services import ComputeService, Hypervisor, HypervisorService
 from tests.unit.insight.audit.auditing import PREFIX, audited, reason, typed
 from tests.unit.insight.clouds import consumer, pool, provider
@@ -20,7 +20,7 @@ ASIDE = [
     replace(state, provider=replace(state.provider, name=name))
     for state, name in (
         (provider('new', VCPU=8), 'host'),
-        (provider('old', VCPU=8), temporary_name('host', 'old')),
+        (provider('old', VCPU=8), make_temporary_name('host', 'old')),
     )
 ]
 JOIN = f'{PREFIX} replace host --with host.x --name host.x'

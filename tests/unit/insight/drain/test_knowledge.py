@@ -8,7 +8,7 @@ from placementclient.insight.drain.knowledge import read_knowledge
 from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.model.servers import Image
 from placementclient.nova.images import Images
-from placementclient.nova.server_request import Scheduling
+from placementclient.nova.server_request import RequestBuilder
 from placementclient.nova.settings import Settings
 from tests.unit.insight.clouds import cloud, consumer, detailed, host, provider
 
@@ -105,7 +105,7 @@ def test_drain_counts_only_allocations_of_servers_whose_request_is_not_known(cha
 
 def test_a_server_with_devices_takes_the_place_of_devices():
     alias = '{"name": "gpu", "resource_class": "pgpu", "traits": "CUSTOM_A100"}'
-    scheduling = Scheduling(Settings(True, pci_in_placement=True, aliases=(alias,)))
+    scheduling = RequestBuilder(Settings(True, pci_in_placement=True, aliases=(alias,)))
     resources = {'old': {'VCPU': 2, 'MEMORY_MB': 64}, 'old_gpu': {'PGPU': 1}}
 
     def verdict(*traits, settings):
@@ -123,7 +123,7 @@ def test_a_server_with_devices_takes_the_place_of_devices():
     assert verdict('CUSTOM_A100', settings=scheduling) is DrainVerdict.YES
     assert verdict('CUSTOM_L40', settings=scheduling) is DrainVerdict.NO
     # Without the configuration of Nova nobody knows.
-    assert verdict('CUSTOM_L40', settings=Scheduling()) is DrainVerdict.DEPENDS
+    assert verdict('CUSTOM_L40', settings=RequestBuilder()) is DrainVerdict.DEPENDS
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The heuristics find other options without the solver."""
 
-from placementclient.model.connected import group_connected
+from placementclient.model.connected import group_connected_keys
 from placementclient.planner.solve import heuristics
 from placementclient.planner.solve.problem import (
     Bin,
@@ -55,4 +55,4 @@ def test_items_make_room_for_each_other():
 
 def test_items_that_share_a_bin_are_one_part():
     touched = {'a': {'s'}, 'b': {'t'}, 'c': {'u'}, 'd': {'s', 'u'}, 'e': {'t'}, 'f': set[str]()}
-    assert list(group_connected(touched)) == [['a', 'c', 'd'], ['b', 'e'], ['f']]
+    assert list(group_connected_keys(touched)) == [['a', 'c', 'd'], ['b', 'e'], ['f']]
