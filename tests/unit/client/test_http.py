@@ -110,14 +110,14 @@ def test_each_request_has_a_timeout(session, service, configured, endpoint, time
 def test_a_refused_change_of_a_worker_hides_no_change_of_another(client, service, monkeypatch):
     """The second worker's change is done between the sending and the refusal of the first's."""
     service.answer(NOTHING, fault(404, 'No such trait'))
-    send, done = Client._send, ThreadPoolExecutor(1)
+    send, done = Client._send_once, ThreadPoolExecutor(1)
 
     def interrupted(self, endpoint, path, *rest):
         if path.endswith('CUSTOM_A'):
             done.submit(client.send, endpoints.DELETE_TRAIT, trait='CUSTOM_B').result()
         return send(self, endpoint, path, *rest)
 
-    monkeypatch.setattr(Client, '_send', interrupted)
+    monkeypatch.setattr(Client, '_send_once', interrupted)
     with pytest.raises(errors.NotFound):
         client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_A')
     assert client.last_change == SentChange('DELETE /traits/CUSTOM_B', is_done=True)

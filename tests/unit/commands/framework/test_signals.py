@@ -35,7 +35,7 @@ def ended_by(monkeypatch):
 
     def end(number):
         sent: list[str] = []
-        send = Client._send
+        send = Client._send_once
 
         def stopped(client, endpoint, path, *rest):
             response = send(client, endpoint, path, *rest)
@@ -44,7 +44,7 @@ def ended_by(monkeypatch):
                 os.kill(os.getpid(), number)
             return response
 
-        monkeypatch.setattr(Client, '_send', stopped)
+        monkeypatch.setattr(Client, '_send_once', stopped)
         return sent
 
     return end
@@ -125,7 +125,7 @@ def test_an_interrupt_names_the_last_change(placement, service, monkeypatch, num
 
 @pytest.mark.parametrize('number', SIGNALS)
 def test_an_interrupt_without_a_change_prints_one_word(placement, service, monkeypatch, number):
-    monkeypatch.setattr(Client, '_send', lambda *_: os.kill(os.getpid(), number))
+    monkeypatch.setattr(Client, '_send_once', lambda *_: os.kill(os.getpid(), number))
     assert placement('trait list') == Result(130, '', 'Interrupted\n')
 
 
