@@ -41,10 +41,7 @@ _HINT = (
 
 
 class ServiceSelection(NamedTuple):
-    """The selection of the service that a cloud of ``clouds.yaml`` has.
-
-    :param settings: the settings of the plugin, by name
-    """
+    """The interface, the region and :data:`plugin.SETTINGS` that a cloud of ``clouds.yaml`` has."""
 
     interface: str | None
     region_name: str | None
@@ -58,18 +55,18 @@ class Authentication(abc.ABC):
     """
 
     def __init__(self, argv: Sequence[str]) -> None:
-        self._argv, self.parser = list(argv), _make_parser()
+        self._argv, self.parser = list(argv), _make_session_parser()
 
     def parse_options(self) -> argparse.Namespace:
-        """Return the values of the options of authentication on the command line."""
+        """Return the values of the options for authentication on the command line."""
         return self.parser.parse_known_args(self._argv)[0]
 
     @abc.abstractmethod
     def connect(self) -> tuple[Session, ServiceSelection | None]:
         """Return a session that authenticates with the first request.
 
-        :return: the session, and the selection of the service; None: options and variables of the
-            program select it
+        :return: the session, and the service that the cloud selects; None: there is no cloud, so
+            options and variables of the program select it
         """
 
 
@@ -81,11 +78,11 @@ class AuthenticationByOptions(Authentication):
 
         super().__init__(argv)
         # OpenStackClient takes variables for a cloud with a password, OS_TOKEN and OS_ENDPOINT too.
-        auth_type = 'password' if _list_cloud_variables() else _choose_auth_type(argv)
+        auth_type = 'password' if _find_authentication_variables() else _choose_auth_type(argv)
         try:
             loading.register_auth_argparse_arguments(self.parser, self._argv, default=auth_type)
         except exceptions.NoMatchingPlugin as unknown:
-            raise _make_unknown_type_error(unknown.name) from None
+            raise _make_unknown_auth_type_error(unknown.name) from None
 
     def connect(self) -> tuple[Session, None]:
         from keystoneauth1 import exceptions, loading
@@ -140,7 +137,7 @@ class AuthenticationByCloud(Authentication):
             region = self._clouds.get_one(cloud=values.cloud, argparse=values)
             session = region.get_session()
         except NoMatchingPlugin as unknown:
-            raise _make_unknown_type_error(unknown.name) from None
+            raise _make_unknown_auth_type_error(unknown.name) from None
         except ConfigException as unusable:
             raise self._make_unusable_cloud_error(values.cloud, str(unusable)) from None
         settings = {name: region.config.get(name) for name in plugin.SETTINGS}
@@ -164,7 +161,11 @@ class AuthenticationByCloud(Authentication):
 
 
 def _refuse_unreadable_clouds(variable: str, paths: Sequence[str]) -> None:
-    """Raise an error if the file of clouds cannot be read: the SDK would take another one."""
+    """Raise an error if the file of clouds cannot be read: the SDK would take another one.
+
+    :param variable: the environment variable that may name the file
+    :param paths: its usual paths, of which the first that exists counts
+    """
     import yaml
 
     candidates = filter(None, (os.environ.get(variable), *paths))
@@ -197,8 +198,7 @@ def _describe_clouds(names: Sequence[str]) -> str:
     )
 
 
-def _make_unknown_type_error(name: str) -> errors.UsageError:
-    """Return an error for an unknown auth type, with the known ones."""
+def _make_unknown_auth_type_error(name: str) -> errors.UsageError:
     from keystoneauth1 import loading
 
     names = sorted(loading.get_available_plugin_names())
@@ -208,22 +208,21 @@ def _make_unknown_type_error(name: str) -> errors.UsageError:
 
 
 def _make_missing_options_error(names: Iterable[str]) -> errors.PlacementError:
-    """Return an error for options of an auth type that are missing."""
     variables = {name: f'OS_{name.replace("-", "_").upper()}' for name in names}
     needed = ' and '.join(f'--os-{name} ({variable})' for name, variable in variables.items())
     return errors.PlacementError(f'No authentication without {needed}: {_HINT}')
 
 
 def is_cloud_selected(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Return whether a cloud of ``clouds.yaml`` is used; the only one of a file needs no name."""
+    """Return whether a cloud of ``clouds.yaml`` is selected; an only one needs no name."""
     if options.os_cloud:
         return True
     is_typed = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)
-    return not is_typed and not _list_cloud_variables()
+    return not is_typed and not _find_authentication_variables()
 
 
-def _list_cloud_variables() -> set[str]:
-    """Return the variables that describe a cloud to OpenStackClient."""
+def _find_authentication_variables() -> set[str]:
+    """Return the names of the ``OS_*`` variables that do more than select a cloud."""
     return {name for name in os.environ if name.startswith('OS_')} - _SELECTORS
 
 
@@ -247,8 +246,8 @@ def _add_default_domain(values: argparse.Namespace) -> None:
             setattr(values, names[0], values.default_domain)
 
 
-def _make_parser() -> argparse.ArgumentParser:
-    """Return a parser with the options of each way: those of a session, and of domains."""
+def _make_session_parser() -> argparse.ArgumentParser:
+    """Return a parser of keystoneauth's options for a session and for the default domain."""
     from keystoneauth1 import loading
 
     parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False)

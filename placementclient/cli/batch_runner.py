@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CommandOutput(NamedTuple):
-    """The result of a command, with the exit status of the program."""
+    """The exit status of a command, and the text that it has printed."""
 
     status: int
     stdout: str
@@ -30,7 +30,7 @@ class CommandOutput(NamedTuple):
 class BatchRunner:
     """Runs commands on the connection of a program, and continues after errors.
 
-    Each thread has its own ``sys.stdout`` and ``sys.stderr`` meanwhile.
+    Meanwhile each thread has its own ``sys.stdout`` and ``sys.stderr``.
 
     :param is_data: whether the output is for a program, also on a terminal
     """
@@ -56,17 +56,20 @@ class BatchRunner:
                 self._program.configure_logging()
 
     def run(self, words: Sequence[str]) -> CommandOutput:
-        """Run a command line after the name of the program, without authentication."""
+        """Run a command without authenticating again.
+
+        :param words: its command line, after the name of the program
+        """
         try:
             return self._capture_output(lambda: self._shell.run(list(words)))
         finally:
             self._restore_options()
 
     def can_run_beside_others(self, words: Sequence[str]) -> bool:
-        """Return whether a command can run beside others.
+        """Return whether a command can run in a thread while others run.
 
         Such a command only reads, has no options of the program, and is not the first one with its
-        microversion, which negotiates that with the service.
+        microversion, which negotiates it with the service.
         """
         options = self._program.options
         if options.debug or options.log_file or options.timing or options.verbose_level > 1:
@@ -92,15 +95,15 @@ class BatchRunner:
         return self._capture_output(lambda: shell.run_subcommand(list(words)))
 
     def _capture_output(self, run: Callable[[], int]) -> CommandOutput:
-        """Run a command; return its exit status, and what this thread prints meanwhile."""
+        """Run a command; return its exit status, and the text that this thread prints meanwhile."""
         stdout = _CapturedStream(is_for_terminal=self._is_for_terminal)
         stderr = _CapturedStream(is_for_terminal=False)
-        with self._stdout.redirected(stdout), self._stderr.redirected(stderr):
+        with self._stdout.redirect(stdout), self._stderr.redirect(stderr):
             status = _run_for_status(run)
         return CommandOutput(status, stdout.get_text(), stderr.get_text())
 
     def _restore_options(self) -> None:
-        """Restore the options of the program after those of one command."""
+        """Forget the options of the last command, and use those of the program again."""
         self._shell.options = self._program.options
         self._shell.configure_logging()
 
@@ -118,19 +121,18 @@ class _CapturedStream(io.TextIOWrapper):
         self.is_for_terminal = is_for_terminal
 
     def get_text(self) -> str:
-        """Return the text that was written so far."""
         content: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]
         return content.decode(errors='backslashreplace')
 
 
 class _ThreadStream:
-    """A stream that a thread can redirect."""
+    """A stream whose output each thread can redirect; else it goes to ``default``."""
 
-    def __init__(self, otherwise: TextIO) -> None:
-        self._otherwise, self._redirected = otherwise, threading.local()
+    def __init__(self, default: TextIO) -> None:
+        self._default, self._redirected = default, threading.local()
 
     @contextlib.contextmanager
-    def redirected(self, stream: TextIO) -> Iterator[None]:
+    def redirect(self, stream: TextIO) -> Iterator[None]:
         """Redirect the output of this thread to ``stream``."""
         self._redirected.stream = stream
         try:
@@ -139,12 +141,12 @@ class _ThreadStream:
             del self._redirected.stream
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the stream to which this thread is redirected, if it is."""
-        return getattr(getattr(self._redirected, 'stream', self._otherwise), name)
+        """Return an attribute of the stream to which the output of this thread goes."""
+        return getattr(getattr(self._redirected, 'stream', self._default), name)
 
 
 def _run_for_status(run: Callable[[], int]) -> int:
-    """Return the exit status of a command, however it ends."""
+    """Run a command; return its exit status, also if it raises an error."""
     try:
         return int(run())
     except errors.PlacementError as failure:

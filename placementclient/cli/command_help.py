@@ -88,7 +88,7 @@ def format_overview(
 def read_summaries() -> dict[str, str]:
     """Return the first line of the help of each command, by its name.
 
-    They stand in a file, as to load all commands would take twice as long as ``--help``.
+    They are read from a file, because loading all commands would double the time of ``--help``.
     """
     content = pkgutil.get_data(__package__, 'summaries.txt') or b''
     rows = (line.partition(': ') for line in content.decode().splitlines())
@@ -101,9 +101,9 @@ def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 
     class CollectingFormatter(argparse.HelpFormatter):
         def add_usage(
-            self, usage: str | None, list_actions: Iterable[argparse.Action], *_: object
+            self, usage: str | None, actions: Iterable[argparse.Action], *_: object
         ) -> None:
-            collected.extend(list_actions)
+            collected.extend(actions)
 
     formatter, parser.formatter_class = parser.formatter_class, CollectingFormatter
     parser.format_usage()
@@ -182,7 +182,7 @@ def _list_documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list
 
 
 def _list_argument_names(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
-    """Return the names of all arguments that have no dashes."""
+    """Return the names of all positional arguments."""
     found = (a for parser in parsers for a in list_actions(parser) if not a.option_strings)
     return [str(action.metavar or action.dest).strip('<>') for action in found]
 
@@ -210,7 +210,10 @@ def _suggest_other_command(
 
 
 def strip_arguments(words: Sequence[str], commands: Iterable[str]) -> Sequence[str]:
-    """Return the name of an unknown command: ``reshape verfy`` of ``reshape verfy plan.json``."""
+    """Return the words that name an unknown command: ``reshape verfy`` of ``reshape verfy a.json``.
+
+    :param commands: the names of the known commands
+    """
     # It ends with the last word of any command, or with the first word of none.
     known = {word for command in commands for word in command.split()}
     first_unknown = next((n for n, word in enumerate(words) if word not in known), 0)
@@ -219,7 +222,11 @@ def strip_arguments(words: Sequence[str], commands: Iterable[str]) -> Sequence[s
 
 
 def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:
-    """Return the commands, or the group of commands, that an unknown one may mean."""
+    """Return the commands, or the group of commands, that an unknown command may mean.
+
+    :param words: the typed words
+    :param commands: the names of the known commands
+    """
     names, least = sorted(commands), min(DEPTH, len(words))
     typed = ' '.join(words)
     meant = [name for other, name in _OTHER_NAMES.items() if f'{other} ' in f'{typed} ']
@@ -234,10 +241,12 @@ def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]
 def _find_commands_containing(
     words: Sequence[str], lengths: Iterable[int], names: Sequence[str]
 ) -> list[str]:
-    """Return the few commands whose names contain the first words, or the group that ends so.
+    """Return at most :data:`SUGGESTIONS` commands whose names contain the first typed words.
 
-    :param words: the words that were typed
-    :param lengths: how many of them are looked for, one number after the other
+    If there are more, return the group of commands whose name ends with these words.
+
+    :param words: the typed words
+    :param lengths: the numbers of first words to look for, in this order
     """
     for length in lengths:
         typed = f' {" ".join(words[:length])} '
@@ -251,7 +260,7 @@ def _find_commands_containing(
 
 
 def _find_most_similar_command(words: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the command that is spelled most like the words, if any is."""
+    """Return the command whose name is most similar to the typed words, if any is similar."""
     from difflib import SequenceMatcher
 
     def measure_similarity(name: str) -> float:

@@ -29,7 +29,9 @@ KEYSTONE_TIMEOUT = 60.0
 class Connection:
     """The ClientManager that a plugin expects; it authenticates only when a command asks for it.
 
-    :param session: instead of one that the command line describes
+    :param options: the options of the program
+    :param argv: the command line, which may have more options for authentication
+    :param session: used instead of one that the command line describes
     :ivar interface: the interface of the service in the catalog, and ``region_name`` its region; a
         cloud of ``clouds.yaml`` sets both, and ``settings``, as soon as :attr:`session` is read
     :ivar settings: the settings of the plugin for this service alone, by name
@@ -93,7 +95,7 @@ class Connection:
         return self._clients[self._version]
 
     def prepare_next_command(self, version: str) -> None:
-        """Prepare for the next command, at a microversion; keep the versions of the service."""
+        """Forget the timings and the last change; use a microversion for the next command."""
         self._version = version
         self.timings.clear()
         if version in self._clients:
@@ -117,7 +119,7 @@ class Connection:
         self.timings.append((str(request.method), str(request.url), seconds))
 
     def format_authentication_help(self) -> str:
-        """Return the help on the options of the selected authentication."""
+        """Return the help on the options of the selected way to authenticate."""
         return self._authentication.parser.format_help()
 
     def remove_authentication_options(self, words: Sequence[str]) -> list[str]:
@@ -132,7 +134,7 @@ class Connection:
         from placementclient.cli import authentication
 
         if (self._options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) == plugin.DIRECT:
-            plugin.refuse_cloud_beside_direct(self._argv)
+            plugin.refuse_cloud_beside_embedded(self._argv)
         elif authentication.is_cloud_selected(self._options, self._argv):
             return authentication.AuthenticationByCloud(self._argv)
         return authentication.AuthenticationByOptions(self._argv)
@@ -151,7 +153,7 @@ def _read_environment_once(session: Session) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every auth type; :class:`Connection` uses those of the selected one."""
+    """Add the options of a connection that all auth types have."""
     group = parser.add_argument_group(
         'connection options',
         'Each way to authenticate has options and variables of its own, such as --os-auth-url and '

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class CommandFactory:
-    """Makes a command, and loads the module of its class then.
+    """Makes a command; only then it loads the module of the command's class.
 
-    :param path: the dotted path of the class, or the beginning of one
+    :param path: the dotted path of the class, or the beginning of it
     """
 
     def __init__(self, path: str) -> None:
@@ -37,9 +37,9 @@ class CommandFactory:
     def __call__(
         self, app: App, app_args: argparse.Namespace | None, cmd_name: str | None = None
     ) -> Command | ListedCommand:
-        """Return the command of an application.
+        """Return the command.
 
-        :param app_args: the options of the application; None where it lists its commands
+        :param app_args: the options of the application; None: it only lists its commands
         """
         if app and app_args is None:  # cliff's directive for Sphinx has no application
             return ListedCommand(self, app)
@@ -69,7 +69,6 @@ class ListedCommand:
         return self._factory.find_summary()
 
     def __getattr__(self, name: str) -> object:
-        """Return an attribute of the command."""
         return getattr(self._command, name)
 
     @functools.cached_property

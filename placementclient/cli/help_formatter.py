@@ -22,7 +22,7 @@ _ITEM = re.compile(r' +(?:\*|\d+) +')
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """The help of a parser; groups with one heading are one, and that of the output is last."""
+    """Formats the help of a parser; the options for the output are one group, the last one."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -34,7 +34,7 @@ class HelpFormatter(argparse.HelpFormatter):
     def add_usage(self, usage: str | None, actions: Iterable[argparse.Action], *_: object) -> None:
         """Add one sentence of usage: the arguments, and the options that are required."""
         words = usage % {'prog': self._name} if usage else summarize_usage(self._name, actions)
-        self._parts += [*wrap(f'usage: {words}', self._width, ' ' * 7), '']
+        self._parts += [*wrap_words(f'usage: {words}', self._width, ' ' * 7), '']
 
     def add_text(self, text: str | None) -> None:
         """Add a paragraph of the description or the epilog, or the text of a group."""
@@ -47,7 +47,7 @@ class HelpFormatter(argparse.HelpFormatter):
             self._groups[self._heading].append(text)
 
     def start_section(self, heading: str | None) -> None:
-        """Begin a group of options; all that cliff has for the output are one group."""
+        """Begin a group of options; all groups of cliff for the output become one group."""
         name = heading or ''
         self._heading = OUTPUT if 'formatter' in name.lower() else _HEADINGS.get(name, name)
         self._groups.setdefault(self._heading, [])
@@ -57,16 +57,14 @@ class HelpFormatter(argparse.HelpFormatter):
         self._groups[self._heading or ''] += actions
 
     def end_section(self) -> None:
-        """End the present group."""
         self._heading = None
 
     def format_help(self) -> str:
-        """Return the whole help."""
         self._close_groups()
         return '\n'.join(self._parts).rstrip('\n') + '\n'
 
     def _close_groups(self) -> None:
-        """Add the lines of the groups, in their order."""
+        """Format the groups since the last text, and add their lines to the help."""
         for heading in sorted(self._groups, key=OUTPUT.__eq__):
             shown = [part for part in self._groups[heading] if _is_shown(part)]
             if shown:
@@ -77,11 +75,11 @@ class HelpFormatter(argparse.HelpFormatter):
     def _lay_out(self, part: argparse.Action | str) -> Iterator[str]:
         """Yield the lines of an option, or of the text of a group."""
         if isinstance(part, str):
-            yield from (*(f'  {line}' for line in wrap(part, self._width - 2)), '')
+            yield from (*(f'  {line}' for line in wrap_words(part, self._width - 2)), '')
             return
         head = f'  {_format_invocation(part)}'
         help = (part.help or '') % {**vars(part), 'prog': self._name}
-        body = wrap(help, self._width - _COLUMN)
+        body = wrap_words(help, self._width - _COLUMN)
         if len(head) > _COLUMN - 2:
             yield head
         elif body:
@@ -90,12 +88,12 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def get_line_width() -> int:
-    """Return the length of a line for this terminal, in characters."""
+    """Return the length of the longest line of help on this terminal, in characters."""
     return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
 def summarize_usage(program: str, actions: Iterable[argparse.Action]) -> str:
-    """Return a command with its arguments and required options; ``[options]`` are the others."""
+    """Return the usage of a command: ``placement trait show <name> [options]``."""
     listed = list(actions)
     arguments = [_format_argument(action) for action in listed if not action.option_strings]
     required = [
@@ -110,33 +108,38 @@ def wrap_help_text(text: str, width: int) -> Iterator[str]:
     """Yield the lines of a text: paragraphs and items are wrapped, long commands get a ``\\``."""
     lines: list[str] = []
     for line in re.sub(r'\n{3,}', '\n\n', text.strip('\n')).split('\n'):
-        if lines and _is_continued(lines[-1], line):
+        if lines and _is_continuation(lines[-1], line):
             lines[-1] += f' {line.strip()}'
         else:
             lines.append(line)
     for line in lines:
         item = _ITEM.match(line)
         if item or not line.startswith(' '):
-            yield from wrap(line, width, ' ' * (item.end() if item else 0)) or ['']
+            yield from wrap_words(line, width, ' ' * (item.end() if item else 0)) or ['']
         elif len(line) <= width:
             yield line
         else:
             whole = _QUOTED.sub(lambda quoted: quoted[0].replace(' ', '\0'), line)
-            *broken, last = (part.replace('\0', ' ') for part in wrap(whole, width - 2, '    '))
+            *broken, last = (
+                part.replace('\0', ' ') for part in wrap_words(whole, width - 2, '    ')
+            )
             yield from (f'{part} \\' for part in broken)
             yield last
 
 
-def _is_continued(before: str, line: str) -> bool:
-    """Return whether a line belongs to the paragraph or the item before it."""
+def _is_continuation(before: str, line: str) -> bool:
+    """Return whether a line continues the paragraph or the item of the line before."""
     if not before or not line or _ITEM.match(line):
         return False
     is_item = _ITEM.match(before) is not None
     return line.startswith('    ') if is_item else not (line + before).startswith(' ')
 
 
-def wrap(text: str, width: int, indent: str = '') -> list[str]:
-    """Return the lines of a text; no word is broken, so that options can be copied."""
+def wrap_words(text: str, width: int, indent: str = '') -> list[str]:
+    """Return the lines of a text that is broken only between words, so that options can be copied.
+
+    :param indent: the beginning of each further line
+    """
     return textwrap.wrap(
         text,
         max(width, _COLUMN),

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import TextIO
 
-from placementclient.cli.help_formatter import wrap
+from placementclient.cli.help_formatter import wrap_words
 
 #: A command at the end of a line: after a colon, after the number of a step, or alone. A word
 #: that ends as a clause does belongs to a sentence.
@@ -22,10 +22,10 @@ def get_message_width(stream: TextIO) -> int | None:
 
 
 def wrap_message(text: str, width: int | None) -> str:
-    """Return a text whose longer lines break between words; a command gets a line of its own.
+    """Return a text whose long lines are broken between words; a command gets a line of its own.
 
-    :param width: of the longest line, in characters; a longer command stays one line, to be
-        copied; ``None``: the text stays as it is
+    :param width: the length of the longest line, in characters, but for a command, which stays one
+        line; ``None``: the text stays as it is
     """
     if width is None:
         return text
@@ -33,7 +33,6 @@ def wrap_message(text: str, width: int | None) -> str:
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:
-    """Yield the lines of one line of a message."""
     if len(line) <= width:
         yield line
         return
@@ -41,11 +40,11 @@ def _wrap_line(line: str, width: int) -> Iterator[str]:
     indent = ' ' * (start + 2) if start else ''
     match = _COMMAND.fullmatch(line)
     if match is None:
-        yield from wrap(line, width, indent)
+        yield from wrap_words(line, width, indent)
     elif match['text'] is None:
         yield line
     else:
-        yield from wrap(match['text'], width, indent)
+        yield from wrap_words(match['text'], width, indent)
         yield f'{" " * (start + 2)}{match["command"]}'
 
 

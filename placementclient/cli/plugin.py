@@ -81,18 +81,18 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
 
 
 def _take_over_client() -> None:
-    """Give Placement's commands this package's client, though osc-placement is installed too.
+    """Let the commands use the client of this package, even if osc-placement is installed too.
 
     The commands that both have are also entry points of ``openstack.extension``, the group that
     OpenStackClient loads last: of two commands with one name, the last counts.
     """
     from osc_lib import clientmanager
 
-    cache = clientmanager.ClientCache(_make_client_beside_peer)
+    cache = clientmanager.ClientCache(_make_client_beside_osc_placement)
     setattr(clientmanager.ClientManager, API_NAME, cache)
 
 
-def _make_client_beside_peer(instance: SessionSettings) -> Client:
+def _make_client_beside_osc_placement(instance: SessionSettings) -> Client:
     """Return the client of a session, and warn that osc-placement is installed too."""
     LOG.warning('%s is installed too: this is the command of %s', PEER, DISTRIBUTION)
     return make_client(instance)
@@ -160,7 +160,7 @@ def add_options(
     )
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_hide_secrets)
-    logging.getLogger('cliff.commandmanager').addFilter(_is_not_of_two_plugins)
+    logging.getLogger('cliff.commandmanager').addFilter(_is_no_duplicate_warning)
     if not has_api_version:
         parser.add_argument(
             '--os-placement-api-version',
@@ -174,20 +174,23 @@ def add_options(
 
 
 def _hide_secrets(record: logging.LogRecord) -> bool:
-    """Remove credentials from a record; a filter of a logger, which keeps each record."""
+    """Remove credentials from a record; as the filter of a logger, return True to keep it."""
     message = strip_credentials(record.getMessage())
     record.msg, record.args = _DATABASE.sub(r'\1***', message), None
     return True
 
 
-def _is_not_of_two_plugins(record: logging.LogRecord) -> bool:
-    """Return False for cliff's warning that it has found a command of this package twice."""
+def _is_no_duplicate_warning(record: logging.LogRecord) -> bool:
+    """Return False for the warning of cliff that it has found a command of this package twice."""
     message = record.getMessage()
     return not ('duplicate' in message and f' {factories.__name__}:' in message)
 
 
-def refuse_cloud_beside_direct(argv: Sequence[str]) -> None:
-    """Refuse a cloud beside the embedded service; the command line wins over the environment."""
+def refuse_cloud_beside_embedded(argv: Sequence[str]) -> None:
+    """Refuse options or variables of a cloud if the embedded service is selected too.
+
+    On the command line they win over the auth type in the environment.
+    """
     words = {word.partition('=')[0] for word in argv}
     others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
     source = '--os-auth-type'
@@ -238,7 +241,7 @@ def make_client(instance: SessionSettings) -> Client:
 
     session = instance.session
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
-        refuse_cloud_beside_direct(sys.argv[1:])
+        refuse_cloud_beside_embedded(sys.argv[1:])
     settings = instance.get_configuration()
     limit, list_limit = endpoints.ANSWER_LIMIT >> 20, endpoints.LIST_LIMIT >> 20
     list_timeout = endpoints.LIST_TIMEOUT
@@ -248,25 +251,31 @@ def make_client(instance: SessionSettings) -> Client:
             str(settings.get('placement_api_version', DEFAULT_API_VERSION))
         ),
         endpoint_override=settings.get('placement_endpoint_override'),
-        max_retries=_read_number(
+        max_retries=_parse_setting(
             settings, 'placement_retries', parse_retries, endpoints.MAX_RETRIES
         ),
-        timeout=_read_number(settings, 'placement_seconds', parse_seconds, None),
-        answer_limit=_read_number(settings, 'placement_answer_limit', parse_mebibytes, limit) << 20,
-        list_limit=_read_number(settings, 'placement_list_limit', parse_mebibytes, list_limit)
+        timeout=_parse_setting(settings, 'placement_seconds', parse_seconds, None),
+        answer_limit=_parse_setting(settings, 'placement_answer_limit', parse_mebibytes, limit)
         << 20,
-        list_timeout=_read_number(settings, 'placement_list_seconds', parse_seconds, list_timeout),
+        list_limit=_parse_setting(settings, 'placement_list_limit', parse_mebibytes, list_limit)
+        << 20,
+        list_timeout=_parse_setting(
+            settings, 'placement_list_seconds', parse_seconds, list_timeout
+        ),
         interface=settings.get('placement_interface') or instance.interface,
         region_name=settings.get('placement_region_name') or instance.region_name,
     )
 
 
-def _read_number(
-    settings: Mapping[str, object], name: str, read: Callable[[str], T], default: D
+def _parse_setting(
+    settings: Mapping[str, object], name: str, parse: Callable[[str], T], default: D
 ) -> T | D:
-    """Return a number of a configuration, where a cloud's file may have any text."""
+    """Return the parsed value of a setting, which may come from ``clouds.yaml``.
+
+    :raises errors.UsageError: if the text of the setting cannot be parsed
+    """
     value = settings.get(name)
     try:
-        return default if value is None else read(str(value))
+        return default if value is None else parse(str(value))
     except argparse.ArgumentTypeError as unreadable:
         raise errors.UsageError(f'{name}: {unreadable}') from None

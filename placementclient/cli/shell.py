@@ -37,9 +37,9 @@ _SHOWN_CHARACTERS = 200
 
 
 class _LogFormatter(logging.Formatter):
-    """Lines for a terminal or a file, whatever a library logs.
+    """Formats log records without control characters and credentials.
 
-    :param width: that of the terminal, to wrap messages for people between their words
+    :param width: the width of the terminal, to wrap warnings and errors; None: they stay one line
     """
 
     def __init__(self, layout: str, width: int | None = None) -> None:
@@ -53,8 +53,8 @@ class _LogFormatter(logging.Formatter):
         return wrap_message(text, self._width)
 
 
-class _LogFile(logging.FileHandler):
-    """A file of lines that only its owner reads, and that is no link of another user."""
+class _PrivateLogFile(logging.FileHandler):
+    """A log file that only its owner can read, and that is no link of another user."""
 
     def _open(self) -> TextIOWrapper:
         from placementclient.files import system
@@ -73,17 +73,17 @@ class CommandManager(commandmanager.CommandManager):
             self.commands[point.name.replace('_', ' ')] = point
 
     def find_command(self, argv: list[str]) -> tuple[type[Command], str, list[str]]:
-        """Find the command that the first words name; no more of them than any command has."""
+        """Return the class and the name of the command that the first words name, and the rest."""
         factory: Any  # cliff calls it a class
         factory, name, arguments = super().find_command(argv[:LONGEST_NAME])
         return factory.load(), name, [*arguments, *argv[LONGEST_NAME:]]
 
 
 class Shell(app.App):
-    """The application of cliff.
+    """The program ``placement``, an application of cliff.
 
-    :param session: instead of one that the arguments describe
-    :param existing: a connection to use instead of a new one
+    :param session: used instead of one that the arguments describe
+    :param existing: the connection of another program, used instead of a new one
     """
 
     NAME = 'placement'
@@ -136,7 +136,7 @@ class Shell(app.App):
         formatter = _LogFormatter(self.CONSOLE_MESSAGE_FORMAT, width)
         logging.getLogger().handlers[0].setFormatter(formatter)
         if self.options.log_file:
-            handler = _LogFile(self.options.log_file)
+            handler = _PrivateLogFile(self.options.log_file)
             handler.setFormatter(_LogFormatter(self.LOG_FILE_MESSAGE_FORMAT))
             logging.getLogger().addHandler(handler)
 

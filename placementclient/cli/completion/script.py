@@ -35,8 +35,10 @@ ANYTHING = 'anything'
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The kinds of values after the options of a command (``''``: none), and of its arguments.
+    """The options and arguments of a command, for its completion.
 
+    :param options: the kind of the value of each option, such as ``traits``; ``''``: it has none
+    :param arguments: the kinds of the positional arguments
     :param endless: whether the last argument may be repeated
     """
 
@@ -61,7 +63,7 @@ def read_syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
 
 
 def _find_value_kind(action: argparse.Action, command: str) -> str:
-    """Return the kind of a value, such as ``traits``, or ``words`` with its choices."""
+    """Return the kind of the value of an option, such as ``traits`` or ``words json yaml``."""
     if action.choices:
         return ' '.join(['words', *map(str, action.choices)])
     if action.metavar == '<name>' and not command.endswith(' create'):
@@ -116,7 +118,10 @@ def _make_tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
 
 
 def _format_for_sh(name: str, rows: Rows) -> Iterator[str]:
-    """Yield the lines of a function of bash and zsh that sets ``reply`` to the entry of ``$1``."""
+    """Yield the lines of a function of bash and zsh that looks ``$1`` up in a table.
+
+    :param name: the name of the table
+    """
     yield f'_placement_{name}() {{'
     yield '    case "$1" in'
     for patterns, value in rows:
@@ -133,7 +138,7 @@ def _escape_sh_pattern(pattern: str) -> str:
 
 
 def _format_for_fish(name: str, rows: Rows) -> Iterator[str]:
-    """Yield the lines of a function of fish that prints the entry of its arguments."""
+    """Yield the lines of a function of fish that looks its arguments up in a table."""
     yield f'function __placement_{name}'
     yield '    switch "$argv"'
     for patterns, value in rows:

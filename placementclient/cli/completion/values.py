@@ -42,14 +42,15 @@ _MOST_BYTES = 1 << 24
 
 
 def main(argv: list[str]) -> int:
-    """Print names; the arguments are ``KIND WORD`` for a key press, or ``KIND`` to renew the cache.
+    """Print names for completion; return the exit status.
 
-    A key press starts the second form as another process, if the names in the cache are too old.
+    :param argv: ``KIND WORD`` for a key press, or ``KIND`` to renew the cache; a key press does so
+        in another process if the names in the cache are too old
     """
     if len(argv) not in (1, 2) or argv[0] not in COMMANDS:
         return 2
-    settings, flags = _parse_settings(sys.stdin.read().split('\n'))
-    os.environ.update(settings)
+    variables, flags = _parse_connection_options(sys.stdin.read().split('\n'))
+    os.environ.update(variables)
     kind, *words = argv
     if words:
         names = [name for name in _read_names(kind, flags) if name.startswith(words[0])]
@@ -60,8 +61,8 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _parse_settings(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the options of a connection on a command line: as variables, and those without one."""
+def _parse_connection_options(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the connection options of a command line: as variables, and :data:`_FLAGS`."""
     settings, flags, pending = dict[str, str](), list[str](), ''
     for word in words:
         if pending:
@@ -81,7 +82,10 @@ def _parse_settings(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def _locate_cache(kind: str, flags: Sequence[str] = ()) -> str:
-    """Return the path of the file that keeps the names of one kind for a cloud and a user."""
+    """Return the path of the cache for a kind of names of the selected cloud.
+
+    :param flags: the connection options without a variable
+    """
     facts: dict[str, object] = {
         name: value
         for name, value in os.environ.items()
@@ -97,7 +101,7 @@ def _locate_cache(kind: str, flags: Sequence[str] = ()) -> str:
 
 
 def _read_names(kind: str, flags: Sequence[str]) -> list[str]:
-    """Return the names of a kind from the cache; ask the service if they are a minute old."""
+    """Return the names of a kind from the cache; ask the service if the cache is a minute old."""
     path, cached = _locate_cache(kind, flags), list[str]()
     with contextlib.suppress(OSError, ValueError):
         cached, age = _read_cache(path)
@@ -108,11 +112,11 @@ def _read_names(kind: str, flags: Sequence[str]) -> list[str]:
     known = [*_list_standard_names(kind), *cached]
     with contextlib.suppress(OSError):
         _write_cache(path, _sort_printable(known))
-    return _sort_printable(_await_renewal(kind, flags) or known)
+    return _sort_printable(_renew_names_in_other_process(kind, flags) or known)
 
 
 def _renew_names(kind: str, flags: Sequence[str]) -> list[str]:
-    """Return the names that the service has now, and cache them; none without its answer."""
+    """Ask the service for the names of a kind, and cache them; return none without an answer."""
     answer = _request_names(kind, flags)
     if answer is None:
         return []
@@ -123,7 +127,7 @@ def _renew_names(kind: str, flags: Sequence[str]) -> list[str]:
 
 
 def _sort_printable(names: Iterable[str]) -> list[str]:
-    """Return names in order, without those with control characters, which nobody can type."""
+    """Return names sorted, without those that have control characters."""
     return sorted({name for name in names if name.isprintable()})
 
 
@@ -155,11 +159,10 @@ def _write_cache(path: str, names: Iterable[str]) -> None:
                 os.unlink(entry)
 
 
-def _await_renewal(kind: str, flags: Sequence[str]) -> list[str]:
-    """Return the names that another process renews; none if that takes too long for a key press.
+def _renew_names_in_other_process(kind: str, flags: Sequence[str]) -> list[str]:
+    """Let another process renew the names, and return them; none if it takes too long.
 
-    The process goes on, so that the next key press has the names: with a database in the process, a
-    busy machine takes longer than a key press may.
+    The process continues, so that the next key press has the names.
     """
     import subprocess
 
@@ -178,7 +181,7 @@ def _await_renewal(kind: str, flags: Sequence[str]) -> list[str]:
 
 
 def _request_names(kind: str, flags: Sequence[str]) -> list[str] | None:
-    """Return the names that the service has; ``None`` without an answer."""
+    """Return the names of a kind that the service has; ``None`` without an answer."""
     import subprocess
 
     try:
@@ -201,7 +204,7 @@ def _request_names(kind: str, flags: Sequence[str]) -> list[str] | None:
 
 
 def _collect_consumers(document: dict[str, list[Any]]) -> list[str]:
-    """Return the consumers of trees, which the service does not list."""
+    """Return the consumers in the output of ``tree list --allocations``."""
     below = [*document.get('trees', ()), *document.get('children', ())]
     consumers = [uuid for tree in below for uuid in _collect_consumers(tree)]
     return [*document.get('allocations', ()), *consumers]

@@ -32,7 +32,7 @@ def answers(monkeypatch):
     """Return the names that the service has, by kind; a kind without names gets no answer."""
     names: dict[str, list[str] | None] = {}
     monkeypatch.setattr(values, '_request_names', lambda kind, flags: names.get(kind))
-    monkeypatch.setattr(values, '_await_renewal', values._renew_names)
+    monkeypatch.setattr(values, '_renew_names_in_other_process', values._renew_names)
     return names
 
 
@@ -118,7 +118,9 @@ def test_a_key_press_asks_once_a_minute(answers, cache, capsys):
 def test_names_that_come_too_late_are_there_at_the_next_key_press(monkeypatch, answers, capsys):
     answers['providers'] = ['compute1']
     late = []
-    monkeypatch.setattr(values, '_await_renewal', lambda *question: late.append(question) or [])
+    monkeypatch.setattr(
+        values, '_renew_names_in_other_process', lambda *question: late.append(question) or []
+    )
     assert _completed(capsys, 'providers', '') == []
     [question] = late
     assert values._renew_names(*question) == ['compute1']
@@ -243,7 +245,7 @@ def test_each_cloud_and_user_has_a_cache_of_its_own(tmp_path, monkeypatch):
     ],
 )
 def test_the_command_line_says_which_cloud_it_is(line, settings):
-    assert values._parse_settings(line.split()) == settings
+    assert values._parse_connection_options(line.split()) == settings
 
 
 @pytest.mark.parametrize('argv', [[], ['nonsense'], ['nonsense', ''], ['providers', '', '']])
