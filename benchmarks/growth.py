@@ -212,7 +212,7 @@ def file_reader(folder: Path, kind: str, content: Callable[[int], str | bytes]) 
         path, text = folder / str(n), content(n)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         if kind == 'journal':
-            return lambda: journal.read_records(str(path), plans.plan_digest(planned(n)))
+            return lambda: journal.read_records(str(path), plans.get_plan_digest(planned(n)))
 
         def read() -> None:
             with contextlib.suppress(errors.BadFile):

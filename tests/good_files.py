@@ -137,7 +137,11 @@ Reader = Callable[[str], Any]
 def of_journal(plan=PLAN):
     """Return the journal of trees that were planned again, and left alone."""
     facts: list[dict[str, Any]] = [
-        {'journal': journals.FORMAT, 'version': journals.VERSION, 'plan': plans.plan_digest(plan)}
+        {
+            'journal': journals.FORMAT,
+            'version': journals.VERSION,
+            'plan': plans.get_plan_digest(plan),
+        }
     ]
     for tree in plan.changes:
         facts += (

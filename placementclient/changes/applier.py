@@ -22,7 +22,7 @@ from placementclient.basis.errors import PlacementError
 from placementclient.changes import operations as ops
 from placementclient.changes.records import operations as records
 from placementclient.changes.records.journals import UNKNOWN
-from placementclient.changes.written_values import comparable_values
+from placementclient.changes.written_values import get_values
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -46,6 +46,8 @@ class Applier:
     :func:`placementclient.api.attempts.retry_conflicts` reads and decides again.
 
     :param live: the providers, as the operations were decided on
+    :param tree_uuid: of the root of the tree to which entries of the journal belong
+    :param record_of: returns the record of an operation for the journal
     :param names: the operations of this run that have made custom classes and traits
     :ivar done: the operations that the service has carried out, and not taken back
     :ivar lost: the operation that may be carried out, as its answer is lost
@@ -85,7 +87,7 @@ class Applier:
         for operation in operations:
             if isinstance(operation, ops.EnsureName) and operation in self._names:
                 continue
-            with self._recorded_in_journal(operation):
+            with self._record_in_journal(operation):
                 self._perform(operation)
 
     @contextlib.contextmanager
@@ -93,11 +95,11 @@ class Applier:
         """Put all operations of the block into one transaction, if the service can.
 
         Then one sync of the journal is enough for them: nothing is done before it. If an operation
-        fails, all of them are taken back, which the journal says. Without a file nothing is synced,
-        and each operation stands by itself.
+        fails, all of them are taken back, which the journal says. There is no transaction without
+        the file of a journal.
         """
         journal, transaction = self._journal, self._client.transaction
-        if transaction is None or journal is None or journal.lines is None:
+        if transaction is None or journal is None or journal.file is None:
             yield
             return
         self._is_in_transaction, count = True, len(self.done)
@@ -115,7 +117,7 @@ class Applier:
             self._is_in_transaction = False
 
     @contextlib.contextmanager
-    def _recorded_in_journal(self, operation: ops.Operation) -> Iterator[None]:
+    def _record_in_journal(self, operation: ops.Operation) -> Iterator[None]:
         """Write the intent of an operation before this block, and its outcome after it."""
         if self._journal:
             intent = self._record_of(operation)
@@ -135,12 +137,14 @@ class Applier:
         self.done.append(operation)
 
     def _note_outcome(self, outcome: str, *, undone: int = 0) -> None:
-        """Write the outcome of the last operation to the journal, if there is one."""
+        """Write the outcome of the last operation to the journal, if there is one.
+
+        :param undone: how many of the last operations were not carried out
+        """
         if self._journal:
             self._journal.write_outcome(self._tree_uuid, outcome, self._client, undone=undone)
 
     def _perform(self, operation: ops.Operation) -> None:
-        """Send the requests of one operation."""
         match operation:
             case ops.EnsureClass(name):
                 resource_class.ensure(self._client, name)
@@ -196,7 +200,6 @@ class Applier:
         resource_provider.delete(self._client, uuid)
 
     def _set_facet(self, operation: ops.SetTraits | ops.SetAggregates | ops.SetInventories) -> None:
-        """Replace the traits, aggregates or inventories of a provider."""
         uuid = operation.provider_uuid
         facet, write, body = _WRITERS[type(operation)]
         is_guarded = facet != 'aggregates' or self._client.microversion >= aggregate.GUARDED
@@ -216,11 +219,9 @@ class Applier:
             self._generations[provider_uuid] = generation
 
     def _read_facets(self, uuid: str, facets: Collection[str]) -> Facets:
-        """Read some facets of a provider."""
         return read_facets(self._client, ProviderState(Provider(uuid, uuid, 0)), facets)
 
     def _set_allocations(self, operation: ops.SetAllocations) -> None:
-        """Replace all allocations of some consumers in one request."""
         pairs = list(zip(operation.before, operation.after, strict=True))
         # Before 1.38 a body leaves each type as it is stored.
         keeps_types = all(b.type == after.type or not after.allocations for b, after in pairs)
@@ -270,7 +271,7 @@ class Applier:
         self._mark_outdated(consumers)
 
     def _mark_outdated(self, consumers: Iterable[Consumer]) -> None:
-        """Note that a request has moved the generations of consumers and of their providers."""
+        """Note that a request has changed the generations of consumers and of their providers."""
         for consumer in consumers:
             self._outdated.update((consumer.uuid, *consumer.allocations))
 
@@ -293,7 +294,7 @@ class Applier:
         if consumer.uuid not in self._outdated:
             return consumer.generation
         live = allocation.show(self._client, consumer.uuid).value
-        if comparable_values(live) != comparable_values(consumer):
+        if get_values(live) != get_values(consumer):
             raise _make_conflict(consumer.uuid)
         return live.generation
 
@@ -315,7 +316,7 @@ def _expect_existing(uuid: str) -> Iterator[None]:
 def _make_inventories_body(
     inventories: Mapping[str, Inventory],
 ) -> dict[str, dict[str, int | float]]:
-    """Return the inventories of a provider as a request has them."""
+    """Return the inventories of a provider as the body of a request has them."""
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
 

@@ -10,7 +10,7 @@ from placementclient.changes.carrier import Carrier, Precheck
 from placementclient.changes.merge import merge
 from placementclient.changes.obstacles import LeftAlone
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import change_rows
+from placementclient.changes.summary import list_change_rows
 from placementclient.changes.tree_attempts import TreeAttempt
 from placementclient.changes.tree_queue import Reporter, TreeQueue
 from placementclient.client import errors
@@ -53,21 +53,24 @@ class _WrittenRows:
         self._lost: dict[str, tuple[Snapshot, Snapshot]] = {}
 
     def note_attempt(self, written: TreeAttempt) -> None:
-        """Add the rows of what an attempt has written.
+        """Add the rows of the changes that an attempt has written.
 
         The state before the next attempt shows if a request without an answer was carried out.
         """
         uuid = written.change.root_provider_uuid
         if lost := self._lost.pop(uuid, None):
             merged = merge(*lost, written.live)
-            self._rows[uuid] += change_rows(*lost) if merged.is_done else ()
+            self._rows[uuid] += list_change_rows(*lost) if merged.is_done else ()
         after = simulate(written.live, written.operations)
-        self._rows[uuid] += change_rows(written.live, after)
+        self._rows[uuid] += list_change_rows(written.live, after)
         if written.lost:
             self._lost[uuid] = after, simulate(after, written.lost)
 
     def add_rows(self, tree: TreeResult, outcome: Outcome) -> TreeResult:
-        """Return the result of a tree with its rows."""
+        """Return the result of a tree with the rows of its written changes.
+
+        :param outcome: of the whole run
+        """
         uuid, error = tree.root_provider_uuid, tree.error
         if isinstance(error, LeftAlone):
             error = LeftAlone(
@@ -77,5 +80,5 @@ class _WrittenRows:
         if isinstance(error, Interrupted):
             # There is no journal for another run to read.
             error = outcome.stopped
-        unknown = change_rows(*self._lost[uuid]) if uuid in self._lost else ()
+        unknown = list_change_rows(*self._lost[uuid]) if uuid in self._lost else ()
         return replace(tree, error=error, rows=self._rows[uuid], unknown=[*unknown])

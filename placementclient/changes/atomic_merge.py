@@ -4,19 +4,19 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from placementclient.changes.merge import Merge, Merged
+from placementclient.changes.merge import Merge, MergeResult
 from placementclient.changes.transfers import transfer_at_once
 from placementclient.changes.written_values import WrittenValues
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def merge_at_once(
+def merge_atomic_change(
     before: Snapshot, after: Snapshot, live: Snapshot, *, backward: bool = False
-) -> Merged:
+) -> MergeResult:
     """Merge an atomic change from one snapshot to another with a third one, as :func:`merge` does.
 
-    An inventory that changes moves whole, so all its fields have to be as the change expects them.
+    An inventory is replaced as a whole, so it has an obstacle if another client changed any field.
     """
     kind = _AtomicRollback if backward else _AtomicMerge
     return kind(before, after, live, WrittenValues(None), backward).merge_all()
@@ -30,12 +30,12 @@ class _AtomicMerge(Merge):
     def _merge_fields(
         self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
     ) -> Inventory:
-        """Refuse an inventory that others have changed: the request would replace it whole."""
+        """Refuse an inventory that others have changed, as the request replaces it; return it."""
         self._note_obstacle(state, name, *sides)
         return sides[2]
 
-    def _planned_usage(self, uuid: str, name: str) -> int:
-        """Return how much of a class of a provider is used after the change, by the plan alone."""
+    def _get_planned_usage(self, uuid: str, name: str) -> int:
+        """Return the usage of a class after the change, by the plan alone."""
         planned = self._after.providers.get(uuid)
         return planned.used(name) if planned else 0
 
@@ -44,10 +44,9 @@ class _AtomicRollback(_AtomicMerge):
     """A merge of a rollback, for which no planner has checked units and capacity."""
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
-        """Return True if more of a class would be used than there is, and than was planned."""
         if gains[state.uuid][name] > 0:
             # The request may add nothing to an inventory that was reviewed as overcommitted.
-            return self._usage_afterwards(state.uuid, name, gains) > state.capacity(name)
+            return self._find_usage_after(state.uuid, name, gains) > state.capacity(name)
         return super()._is_full(state, name, gains)
 
     def _refuse_inadmissible_consumers(self) -> None:
@@ -56,7 +55,7 @@ class _AtomicRollback(_AtomicMerge):
         for consumer in list(self.consumers.values()):
             refused = (
                 f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'
-                for state, name, amount in self._changed_amounts(consumer)
+                for state, name, amount in self._list_changed_amounts(consumer)
                 if (inventory := state.inventories.get(name))
                 and (refusing := inventory.units.list_violated_limits(amount))
             )

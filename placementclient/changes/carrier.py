@@ -12,14 +12,14 @@ from placementclient.changes import operations as ops
 from placementclient.changes import phases
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import list_operations
-from placementclient.changes.inspector import Inspector, Remaining
-from placementclient.changes.merge import Merged
+from placementclient.changes.inspector import Inspector, RemainingChange
+from placementclient.changes.merge import MergeResult
 from placementclient.changes.obstacles import (
     LeftAlone,
     Obstructed,
     describe_obstacles,
     find_additions,
-    is_retained,
+    is_retained_consumer,
 )
 from placementclient.changes.records import operations
 from placementclient.changes.rollback import merge_rollback
@@ -29,12 +29,12 @@ from placementclient.changes.tree_attempts import (
     RETRIED,
     TreeAttempt,
     VerificationFailed,
-    refuse_names_elsewhere,
+    refuse_names_in_other_trees,
 )
 from placementclient.changes.tree_queue import (
     OutcomeUnknown,
     make_result,
-    outcomes_unknown_without_answer,
+    raise_unknown_outcome,
 )
 from placementclient.changes.written_values import find_repeated_writes
 from placementclient.client import errors
@@ -87,7 +87,7 @@ class Carrier(Inspector):
 
     def check_plan(self, changes: Sequence[Change]) -> None:
         """Refuse changes that the service does not allow, before the journal is opened."""
-        self._check_allowed(map(list_operations, changes))
+        self._check_reshapes_allowed(map(list_operations, changes))
 
     def start_from_plan(self) -> None:
         """Begin each change with the state that it was decided on, without reading again.
@@ -95,12 +95,12 @@ class Carrier(Inspector):
         Raises what :meth:`check_plan` raises.
         """
         self._prepared = {
-            change.root_provider_uuid: Remaining(change.before, list_operations(change))
+            change.root_provider_uuid: RemainingChange(change.before, list_operations(change))
             for change in self.plan.changes
         }
-        self._check_allowed(remaining.operations for remaining in self._prepared.values())
+        self._check_reshapes_allowed(remaining.operations for remaining in self._prepared.values())
 
-    def _check_allowed(self, operations: Iterable[Sequence[ops.Operation]]) -> None:
+    def _check_reshapes_allowed(self, operations: Iterable[Sequence[ops.Operation]]) -> None:
         """Refuse reshapes where the service or its policy does not allow them."""
         if any(isinstance(operation, ops.Reshape) for operation in chain.from_iterable(operations)):
             reshaper.check_allowed(self.client)
@@ -124,10 +124,10 @@ class Carrier(Inspector):
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
     def _run_with_retries(self, change: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
-        """Return the result of the attempts to carry a change; a conflict starts the next one."""
+        """Return the result of ``attempt``, which a conflict or a lost answer starts again."""
         refusals: list[PlacementError] = []
 
-        def attempted() -> TreeResult:
+        def attempt_once() -> TreeResult:
             try:
                 return attempt()
             except PASSING:
@@ -140,9 +140,9 @@ class Carrier(Inspector):
                 return self.leave_alone(change, reason, TreeState.FAILED)
 
         try:
-            with outcomes_unknown_without_answer():
+            with raise_unknown_outcome():
                 return attempts.retry_conflicts(
-                    self.client, attempted, conflicts=self._retried_errors
+                    self.client, attempt_once, conflicts=self._retried_errors
                 )
         except VerificationFailed as reason:
             return make_result(change, TreeState.FAILED, reason)
@@ -153,9 +153,8 @@ class Carrier(Inspector):
             )
 
     def _apply_change(self, change: Change) -> TreeResult:
-        """Apply a change, verify it, and note its end."""
         root_uuid = change.root_provider_uuid
-        current = self.latest_version(change)
+        current = self.get_latest_version(change)
         # Once: a conflict shows later changes.
         prepared = self._prepared.pop(root_uuid, None)
         part = self._precheck(current)
@@ -163,31 +162,31 @@ class Carrier(Inspector):
             return self._make_result(change, TreeState.LEFT_ALONE)
         if part is not current:
             self.journal.write_new_plan(part)
-            prepared = prepared and Remaining(part.before, list_operations(part))
+            prepared = prepared and RemainingChange(part.before, list_operations(part))
         remaining = self.read_remaining(change) if prepared is None else prepared
         self._apply_operations(change, remaining.live, remaining.operations)
         if remaining.retained:
             raise Obstructed(remaining.retained)
-        self.verify_request(self.latest_version(change))
-        record = self.journal.record_for(root_uuid)
+        self.verify_request(self.get_latest_version(change))
+        record = self.journal.get_record(root_uuid)
         is_ours = record.is_begun and record.ended is None
         self.journal.write_end(root_uuid, TreeState.APPLIED)
         return self._make_result(
             change, TreeState.APPLIED if is_ours else TreeState.ALREADY_APPLIED
         )
 
-    def read_remaining(self, change: Change) -> Remaining:
-        """Read a change, and return what remains of it; a subclass may plan it again.
+    def read_remaining(self, change: Change) -> RemainingChange:
+        """Read the trees of a change, and return what remains; a subclass may plan it again.
 
         :raises LeftAlone: if others are in the way
         """
-        live, merged = self.read_and_merge(self.latest_version(change))
-        if not all(map(is_retained, merged.obstacles)):
+        live, merged = self.read_and_merge(self.get_latest_version(change))
+        if not all(map(is_retained_consumer, merged.obstacles)):
             # Its parts are read one after the other: another run may have applied it meanwhile.
-            live, merged = self.read_and_merge(self.latest_version(change))
-        if not all(map(is_retained, merged.obstacles)):
+            live, merged = self.read_and_merge(self.get_latest_version(change))
+        if not all(map(is_retained_consumer, merged.obstacles)):
             raise Obstructed(merged.obstacles)
-        return Remaining(live, merged.operations, merged.obstacles)
+        return RemainingChange(live, merged.operations, merged.obstacles)
 
     def verify_request(self, change: Change) -> None:
         """Compare the state right after the request of an atomic change with the plan.
@@ -195,7 +194,7 @@ class Carrier(Inspector):
         :raises VerificationFailed: if it is not complete or not right
         """
         reader = ScopeReader(self.client, [change])
-        deviations = self.make_progress(change).deviations_after_request(reader)
+        deviations = self.make_progress(change).read_deviations_after_request(reader)
         for deviation in deviations:
             if deviation.is_error:
                 raise VerificationFailed(f'verification: {deviation.reason}')
@@ -203,7 +202,6 @@ class Carrier(Inspector):
         remarks += [deviation.reason for deviation in deviations[:3]]
 
     def _roll_back_change(self, change: Change) -> TreeResult:
-        """Roll back a change, and note its end."""
         is_begun = self.is_begun(change)
         if not self._roll_back(change) and not is_begun:
             return self._make_result(change, TreeState.ALREADY_BACK)
@@ -212,11 +210,11 @@ class Carrier(Inspector):
 
     def _roll_back(self, change: Change) -> bool:
         """Roll back a change; return whether there was anything to roll back."""
-        current = self.latest_version(change)
+        current = self.get_latest_version(change)
         if self._is_never_applied(change, current):
             return False
         live, merged = self.read_and_merge(current, backward=True)
-        record = self.journal.record_for(change.root_provider_uuid)
+        record = self.journal.get_record(change.root_provider_uuid)
         is_recorded = record.is_begun or record.ended not in (None, TreeState.LEFT_ALONE)
         if not is_recorded and not merged.is_done:
             self._check_unrecorded_change(current)
@@ -233,7 +231,7 @@ class Carrier(Inspector):
 
         :param current: the latest version of the change
         """
-        record = self.journal.record_for(change.root_provider_uuid)
+        record = self.journal.get_record(change.root_provider_uuid)
         if record.is_begun or phases.make_preparation(current) is None:
             return False
         reader = ScopeReader(self.client, [current])
@@ -245,8 +243,8 @@ class Carrier(Inspector):
         return self._is_untouched(reader, current)
 
     def _is_untouched(self, reader: ScopeReader, change: Change) -> bool:
-        """Return whether an atomic change is not made, by its live inventories."""
-        facets = self.make_progress(change).facets_of_status()
+        """Return whether the live inventories show that an atomic change is not made."""
+        facets = self.make_progress(change).find_facets_of_status()
         return phases.is_untouched(change, self._read_state(reader, change, facets))
 
     def _check_unrecorded_change(self, change: Change) -> None:
@@ -255,13 +253,13 @@ class Carrier(Inspector):
         :raises LeftAlone: if it does not
         """
         progress = self.make_progress(change)
-        facets = progress.facets_to_compare()
+        facets = progress.find_facets_to_compare()
         live = ScopeReader(self.client, [change]).read(change, facets, is_begun=True)
-        progress.check_unrecorded(live)
+        progress.check_unrecorded_change(live)
 
-    def _roll_back_reshape(self, change: Change, live: Snapshot, merged: Merged) -> None:
+    def _roll_back_reshape(self, change: Change, live: Snapshot, merged: MergeResult) -> None:
         """Take back an atomic change that is made, with what others have put on its targets."""
-        current = self.latest_version(change)
+        current = self.get_latest_version(change)
         planned = current.after.providers
         created = [
             provider.uuid for provider in current.list_created() if provider.uuid in live.providers
@@ -281,8 +279,8 @@ class Carrier(Inspector):
         reshapes = [op for op in merged.operations if isinstance(op, ops.Reshape)]
         self._apply_operations(change, live, reshapes)
         self.verify_request(phases.make_rollback(current))
-        if around := phases.make_preparation(current):
-            self._remove_preparation(change, around)
+        if preparation := phases.make_preparation(current):
+            self._remove_preparation(change, preparation)
 
     def capture_trees(self, change: Change) -> Snapshot:
         """Return all trees that a change concerns, as they are now."""
@@ -291,12 +289,12 @@ class Carrier(Inspector):
         except NoSuchProvider as reason:
             raise LeftAlone(str(reason)) from reason
 
-    def _remove_preparation(self, change: Change, around: Change) -> None:
+    def _remove_preparation(self, change: Change, preparation: Change) -> None:
         """Take back the traits, aggregates and new providers of an atomic change.
 
-        :param around: the part of the change around its request
+        :param preparation: the change without its one request
         """
-        live, merged = self.read_and_merge(around, backward=True)
+        live, merged = self.read_and_merge(preparation, backward=True)
         if merged.obstacles:
             raise Obstructed(merged.obstacles)
         self._apply_operations(change, live, merged.operations)
@@ -319,7 +317,7 @@ class Carrier(Inspector):
             with applier.in_transaction():
                 applier.apply(op for op in operations if not isinstance(op, ops.EnsureName))
         except errors.DuplicateName:
-            refuse_names_elsewhere(self.client, live, operations)
+            refuse_names_in_other_trees(self.client, live, operations)
             raise
         except errors.BadRequest:
             # Others may have deleted a custom trait since.
@@ -332,7 +330,10 @@ class Carrier(Inspector):
     def leave_alone(
         self, change: Change, reason: PlacementError, state: TreeState = TreeState.LEFT_ALONE
     ) -> TreeResult:
-        """Note that a change is given up; return the result, with the parts that are done."""
+        """Note that a change is given up; return its result, whose reason names the parts done.
+
+        :param state: of the result, if none of it is done
+        """
         remarks, uuid = [str(reason)], change.root_provider_uuid
         try:
             is_withdrawn = self._withdraw_preparation(change)
@@ -351,24 +352,24 @@ class Carrier(Inspector):
         return replace(make_result(change, state, reason), reason=message)
 
     def _withdraw_preparation(self, change: Change) -> bool:
-        """Delete the prepared providers of an atomic change; return whether nothing is left."""
-        current = self.latest_version(change)
-        around = phases.make_preparation(current)
-        if around is None or not self.is_begun(change):
+        """Take back the preparation of an atomic change that is not made; return whether it is."""
+        current = self.get_latest_version(change)
+        preparation = phases.make_preparation(current)
+        if preparation is None or not self.is_begun(change):
             return False
         if not self._is_untouched(ScopeReader(self.client, [current]), current):
             return False
-        self._remove_preparation(change, around)
+        self._remove_preparation(change, preparation)
         self._done.pop(change.root_provider_uuid, None)
         return True
 
     def _describe_done_parts(self, change: Change) -> list[str]:
-        """Return in words the parts of a change that are carried out, or may be."""
-        sides = change.before, self.latest_version(change).after
+        """Return a clause for each part of a change that is carried out, or may be."""
+        sides = change.before, self.get_latest_version(change).after
         names = {state.uuid: state.name for side in sides for state in side.providers.values()}
-        record, uuid = self.journal.record_for(change.root_provider_uuid), change.root_provider_uuid
+        record, uuid = self.journal.get_record(change.root_provider_uuid), change.root_provider_uuid
         done = [
-            operations.describe_done(request, names)
+            operations.describe_done_operation(request, names)
             for request in self.journal.list_done_requests(uuid)
         ]
         if done and done[-1] and record.is_open:
@@ -376,7 +377,6 @@ class Carrier(Inspector):
         return [*filter(None, done)]
 
     def _make_result(self, change: Change, state: TreeState) -> TreeResult:
-        """Return the result of a change, with the remarks of this run."""
         remarks = self._remarks.get(change.root_provider_uuid, ())
         return replace(make_result(change, state), reason='; '.join(remarks))
 

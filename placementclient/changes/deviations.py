@@ -22,7 +22,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def find_changed_input(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield what others have changed of the state that an unapplied change starts from."""
+    """Yield each difference between the state that a change starts from and the live state."""
     for provider in change.providers:
         if not provider.is_created and provider.uuid not in live.providers:
             yield _make_missing_deviation(change, provider, is_damage=False)
@@ -47,10 +47,10 @@ def find_deviations(
     for provider in change.providers:
         state = live.providers.get(provider.uuid)
         if state is not None and provider.after is not None:
-            yield from _compare_position(change, provider, state)
-            yield from _compare_names(change, provider, state)
+            yield from _find_position_deviations(change, provider, state)
+            yield from _find_name_deviations(change, provider, state)
     for consumer in change.consumers:
-        yield from _compare_consumer(change, consumer, live)
+        yield from _find_consumer_deviations(change, consumer, live)
 
 
 def find_inventory_deviations(
@@ -69,7 +69,7 @@ def find_inventory_deviations(
             if state is not None:
                 yield _make_deviation(change, 'exists', f'{provider.name} still exists')
         elif state is not None:
-            yield from _compare_inventories(
+            yield from _find_provider_inventory_deviations(
                 change, provider, state, provider.uuid in local, is_strict
             )
         else:
@@ -80,7 +80,7 @@ def find_inventory_deviations(
 
 
 def find_retained_traits(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield the providers that are missing, or have a trait that the change removes."""
+    """Yield the deviation of each provider that is missing, or has a trait that should be gone."""
     for provider in change.providers:
         if provider.uuid not in live.providers:
             yield _make_missing_deviation(change, provider, is_damage=True)
@@ -132,10 +132,10 @@ def _adopt_provider_values(
     )
 
 
-def _compare_position(
+def _find_position_deviations(
     change: Change, provider: ProviderChange, live: ProviderState
 ) -> Iterator[Finding]:
-    """Compare a name and a parent that the change sets."""
+    """Yield the deviations of a name and a parent that the change sets."""
     sides = provider.content_before.position, provider.state.position, live.position
     for kind, was, expected, now in zip(('name', 'parent'), *sides, strict=True):
         if was != expected != now:
@@ -143,14 +143,14 @@ def _compare_position(
             yield _make_deviation(change, kind, message, is_damage=now == was)
 
 
-def _compare_inventories(
+def _find_provider_inventory_deviations(
     change: Change,
     provider: ProviderChange,
     live: ProviderState,
     is_local: bool,
     is_strict: bool,
 ) -> Iterator[Finding]:
-    """Compare the inventories of a provider.
+    """Yield the deviations of the inventories of a provider.
 
     :param is_local: whether it is in a tree of the change
     """
@@ -166,7 +166,7 @@ def _compare_inventories(
 
 
 def _is_inventory_damaged(inventory: ComparedInventory, is_strict: bool) -> bool:
-    """Return whether an inventory that is not as planned is damage.
+    """Return whether an inventory that differs from the plan is damage.
 
     =============================================  ===========  ===========
     live inventory                                 strict       later
@@ -189,7 +189,7 @@ def _make_inventory_deviation(
     planned: str,
     is_damage: bool,
 ) -> Finding:
-    """Return the deviation from an expected inventory.
+    """Return the deviation of an inventory.
 
     :param planned: the expected inventory in words
     """
@@ -210,12 +210,12 @@ def _describe_difference(live: Inventory | None, planned: Inventory | None) -> s
     )
 
 
-def _compare_names(
+def _find_name_deviations(
     change: Change, provider: ProviderChange, live: ProviderState
 ) -> Iterator[Finding]:
-    """Compare traits and aggregates: those that the plan changes, and those of others.
+    """Yield the deviations of traits and aggregates, except traits that Nova sets by itself.
 
-    Nova sets and takes its own traits, whatever a plan was made on.
+    Those that the plan does not change are information.
     """
     for kind, before, after, names in phases.compare_names(provider, live):
         changed = before ^ after
@@ -225,10 +225,10 @@ def _compare_names(
             yield _make_deviation(change, kind, message, is_damage=name in changed)
 
 
-def _compare_consumer(
+def _find_consumer_deviations(
     change: Change, consumer: ConsumerChange, live: Snapshot
 ) -> Iterator[Finding]:
-    """Compare the allocations and the owner of a consumer."""
+    """Yield the deviations of the allocations and the owner of a consumer."""
     current, planned = live.consumers.get(consumer.uuid), consumer.after
     allocations = current.allocations if current else {}
     if allocations != planned.allocations:
@@ -278,7 +278,6 @@ def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bo
 def _make_missing_deviation(
     change: Change, provider: ProviderChange, *, is_damage: bool
 ) -> Finding:
-    """Return the deviation that a provider does not exist."""
     return _make_deviation(
         change, 'missing', f'{provider.name} does not exist', is_damage=is_damage
     )

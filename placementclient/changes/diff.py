@@ -93,7 +93,7 @@ def _remove_traits(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]
 
 
 class _Positions:
-    """Positions of providers while they are changed one by one, valid at any moment."""
+    """The positions of providers while operations change them one by one, each valid then."""
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self._before, self._after = before, after
@@ -103,7 +103,7 @@ class _Positions:
         self._holders = {position.name: uuid for uuid, position in self._now.items()}
 
     def move_providers(self) -> Iterator[ops.Operation]:
-        """Make and move providers, parents before their children; then rename, children first.
+        """Yield the operations that create and move providers, parents first, and then rename them.
 
         So, wherever it is cut off, the names below a provider begin with its own as before.
         """
@@ -112,14 +112,16 @@ class _Positions:
         tops = [s for s in states.values() if s.provider.parent_provider_uuid not in states]
         tops.sort(key=lambda state: state.name)
         ordered = [state.uuid for top in tops for state in self._after.tree(top.uuid)]
-        pending = [uuid for uuid in ordered if self._now.get(uuid) != self._desired_position(uuid)]
+        pending = [
+            uuid for uuid in ordered if self._now.get(uuid) != self._get_desired_position(uuid)
+        ]
         renamed = [uuid for uuid in reversed(pending) if self._has_desired_parent(uuid)]
         pending = [*(uuid for uuid in pending if not self._has_desired_parent(uuid)), *renamed]
         while pending:
             waiting = []
             for uuid in pending:
                 if self._is_possible(uuid):
-                    yield self._move(uuid, self._desired_position(uuid))
+                    yield self._change_position(uuid, self._get_desired_position(uuid))
                 else:
                     waiting.append(uuid)
             if len(waiting) == len(pending):
@@ -127,7 +129,10 @@ class _Positions:
             pending = waiting
 
     def delete_providers(self, emptied: Set[str]) -> Iterator[ops.Operation]:
-        """Delete the providers that go, children before their parents."""
+        """Yield the operations that delete providers, children before their parents.
+
+        :param emptied: the UUIDs of providers whose inventories a reshape removes
+        """
         gone = [uuid for uuid in self._now if uuid not in self._after.providers]
         for uuid in sorted(gone, key=lambda uuid: (-self._depth(uuid), self._now[uuid].name)):
             state = self._before.providers[uuid]
@@ -136,25 +141,24 @@ class _Positions:
                 uuid, *self._now[uuid], inventories, state.traits, state.aggregates
             )
 
-    def _desired_position(self, uuid: str) -> ops.Position:
-        """Return the name and the parent of a provider after the change."""
+    def _get_desired_position(self, uuid: str) -> ops.Position:
         return ops.Position(*self._after.providers[uuid].position)
 
     def _has_desired_parent(self, uuid: str) -> bool:
-        """Return True if a provider exists below its desired parent."""
-        live, desired = self._now.get(uuid), self._desired_position(uuid)
+        """Return whether a provider exists, and is below its desired parent already."""
+        live, desired = self._now.get(uuid), self._get_desired_position(uuid)
         return live is not None and live.parent_provider_uuid == desired.parent_provider_uuid
 
     def _is_possible(self, uuid: str) -> bool:
         """Return whether Placement would accept the new name and parent of a provider now."""
-        name, parent = self._desired_position(uuid)
+        name, parent = self._get_desired_position(uuid)
         is_name_free = self._holders.get(name, uuid) == uuid
         # A snapshot may name a parent that it does not have.
         is_there = parent in self._now or parent not in self._after.providers
-        return is_name_free and is_there and uuid not in self._ancestors(parent)
+        return is_name_free and is_there and uuid not in self._find_ancestors(parent)
 
-    def _move(self, uuid: str, position: ops.Position) -> ops.Operation:
-        """Create a provider, or give it another name and parent."""
+    def _change_position(self, uuid: str, position: ops.Position) -> ops.Operation:
+        """Return the operation that creates a provider, or gives it another name and parent."""
         live = self._now.get(uuid)
         if live is not None:
             del self._holders[live.name]
@@ -165,15 +169,17 @@ class _Positions:
         return ops.UpdateProvider(uuid, live, position)
 
     def _free_name(self, pending: Sequence[str]) -> ops.Operation:
-        """Rename a provider whose name another one needs: only names can block all of them."""
-        desired = ((self._desired_position(uuid).name, uuid) for uuid in pending)
+        """Return the operation that gives a temporary name to a provider whose name is needed."""
+        desired = ((self._get_desired_position(uuid).name, uuid) for uuid in pending)
         holders = ((self._holders.get(name, uuid), uuid) for name, uuid in desired)
         holder = next(holder for holder, uuid in holders if holder != uuid)
         live = self._now[holder]
-        return self._move(holder, live._replace(name=make_temporary_name(live.name, holder)))
+        return self._change_position(
+            holder, live._replace(name=make_temporary_name(live.name, holder))
+        )
 
-    def _ancestors(self, uuid: str | None) -> set[str]:
-        """Return a provider and all above it now; none of no provider."""
+    def _find_ancestors(self, uuid: str | None) -> set[str]:
+        """Return the UUIDs of a provider and of all above it now; nothing for ``None``."""
         ancestors: set[str] = set()
         while uuid is not None and uuid not in ancestors:
             ancestors.add(uuid)
@@ -181,4 +187,4 @@ class _Positions:
         return ancestors
 
     def _depth(self, uuid: str) -> int:
-        return len(self._ancestors(uuid))
+        return len(self._find_ancestors(uuid))

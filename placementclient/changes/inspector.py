@@ -10,13 +10,13 @@ from placementclient.api import attempts
 from placementclient.basis.errors import PlacementError
 from placementclient.changes.deviations import find_changed_input
 from placementclient.changes.journal import Journal, TreeRecord
-from placementclient.changes.merge import Merged
+from placementclient.changes.merge import MergeResult
 from placementclient.changes.obstacles import Obstructed, describe_obstacles
 from placementclient.changes.operations import Operation
 from placementclient.changes.progress import Progress, make_progress
 from placementclient.changes.records import operations
 from placementclient.changes.tree_merge import merge_change
-from placementclient.changes.tree_queue import outcomes_unknown_without_answer
+from placementclient.changes.tree_queue import raise_unknown_outcome
 from placementclient.changes.written_values import is_request_lost
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -31,7 +31,7 @@ from placementclient.reading.scope import ScopeFacets, ScopeReader
 class TreeComparison:
     """A change compared with the service, before anything is written.
 
-    :param is_there: whether the service has a provider of it; ``None``: it must have none
+    :param is_there: whether a provider exists that the change needs; ``None``: it needs none
     :param difference: between the service and the plan; empty where none is known
     :param obstacle: why the change cannot be begun
     """
@@ -42,11 +42,11 @@ class TreeComparison:
     obstacle: PlacementError | None = None
 
 
-class Remaining(NamedTuple):
+class RemainingChange(NamedTuple):
     """The part of a change that is still to be made.
 
-    :param live: the state that it was decided on
-    :param retained: the consumers that keep what the change takes from them
+    :param live: the state that its operations were decided on
+    :param retained: obstacles: the consumers that keep what the change takes from them
     """
 
     live: Snapshot
@@ -64,30 +64,30 @@ class Inspector:
         self.client, self.plan = client, plan
         self.journal = Journal(None, {})
         #: What remains of the changes that were compared and not begun, by the UUIDs of the roots.
-        self._prepared: dict[str, Remaining] = {}
+        self._prepared: dict[str, RemainingChange] = {}
 
-    def latest_version(self, change: Change) -> Change:
-        """Return a change as it was planned last: in the plan, or again while it was applied."""
-        return self.journal.record_for(change.root_provider_uuid).plan or change
+    def get_latest_version(self, change: Change) -> Change:
+        """Return the change of the last plan of its trees: they may have been planned again."""
+        return self.journal.get_record(change.root_provider_uuid).plan or change
 
     def is_begun(self, change: Change) -> bool:
         """Return whether a request may ever have been sent for a change."""
-        return self.journal.record_for(change.root_provider_uuid).is_begun
+        return self.journal.get_record(change.root_provider_uuid).is_begun
 
     def is_as_recorded(self, change: Change, *, backward: bool) -> bool:
-        """Return whether a change that the journal has as applied, or as rolled back, still is so.
+        """Return whether a change is still applied, or still rolled back, as the journal says.
 
         :raises LeftAlone: if the change is atomic, and was undone in part
         """
-        current = self.latest_version(change)
+        current = self.get_latest_version(change)
         progress = self.make_progress(current)
         live = self._read_state(
-            ScopeReader(self.client, [current]), current, progress.facets_of_status()
+            ScopeReader(self.client, [current]), current, progress.find_facets_of_status()
         )
-        return progress.is_still_back(live) if backward else progress.is_still_applied(live)
+        return progress.is_still_rolled_back(live) if backward else progress.is_still_applied(live)
 
     def has_tree(self, change: Change, reader: ScopeReader) -> bool | None:
-        """Return whether the service has a provider of a change; ``None`` if it must have none."""
+        """Return whether a provider exists that a change needs; ``None`` if it needs none."""
         providers = set(change.before.providers)
         if self.is_begun(change):
             # It may have made or deleted the providers of one side, or be half way between them.
@@ -99,25 +99,25 @@ class Inspector:
 
     def make_reader(self, changes: Sequence[Change]) -> ScopeReader:
         """Return a reader of the trees of changes, which lists many with one request."""
-        return ScopeReader(self.client, map(self.latest_version, changes))
+        return ScopeReader(self.client, map(self.get_latest_version, changes))
 
     def compare_change(
         self, change: Change, reader: ScopeReader, *, backward: bool
     ) -> TreeComparison:
         """Compare a change with the service, before anything is written."""
-        current, is_there = self.latest_version(change), None
+        current, is_there = self.get_latest_version(change), None
         try:
             is_there = self.has_tree(change, reader)
             if backward:
                 progress = self.make_progress(current)
-                live = self._read_state(reader, current, progress.facets_of_status())
+                live = self._read_state(reader, current, progress.find_facets_of_status())
                 return TreeComparison(change, is_there, progress.describe_rollback_obstacle(live))
             live, merged = self._read_and_merge_once(reader, current)
         except (errors.ConcurrentUpdate, errors.NotFound):
             # It changes just now: compare it again when its turn comes.
             return TreeComparison(change, is_there)
         if not merged.obstacles:
-            self._prepared[change.root_provider_uuid] = Remaining(live, merged.operations)
+            self._prepared[change.root_provider_uuid] = RemainingChange(live, merged.operations)
             return TreeComparison(change, is_there)
         obstacle = Obstructed(merged.obstacles)
         return TreeComparison(
@@ -127,36 +127,38 @@ class Inspector:
     def read_status(self, change: Change, reader: ScopeReader) -> TreeStatus:
         """Return the status of a change, with the reason if the service differs from it."""
         current, record = (
-            self.latest_version(change),
-            self.journal.record_for(change.root_provider_uuid),
+            self.get_latest_version(change),
+            self.journal.get_record(change.root_provider_uuid),
         )
-        state, reason = self._live_status(reader, current)
+        state, reason = self._find_live_status(reader, current)
         if state is PlanStatus.PENDING and record.ended == TreeState.ROLLED_BACK:
             state = PlanStatus.ROLLED_BACK
         is_left_alone = False
         if record.is_undone and state is not PlanStatus.APPLIED:
-            state, reason = self._status_of_left_alone(current, record, state)
+            state, reason = self._find_status_when_left_alone(current, record, state)
             is_left_alone = state is PlanStatus.DIFFERS
         name = change.root_provider_name
         return TreeStatus(change.root_provider_uuid, name, state, reason, is_left_alone)
 
     def find_deviations(self, change: Change, reader: ScopeReader) -> Sequence[Finding]:
         """Return the deviations of the service from a change."""
-        current, records = self.latest_version(change), self.journal.records
+        current, records = self.get_latest_version(change), self.journal.records
         record = records.get(change.root_provider_uuid)
         progress = self.make_progress(current)
-        live = self._read_state(reader, current, progress.facets_to_compare())
+        live = self._read_state(reader, current, progress.find_facets_to_compare())
         if not progress.has_happened(live):
-            pending = _report_unapplied(change.root_provider_name, record, bool(records))
+            pending = _make_unapplied_deviation(change.root_provider_name, record, bool(records))
             return [pending, *find_changed_input(current, live)]
         is_applied = record is not None and record.ended == TreeState.APPLIED
-        return progress.deviations(live, is_applied=is_applied)
+        return progress.find_deviations(live, is_applied=is_applied)
 
-    def read_and_merge(self, change: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
-        """Read the trees of a change; return their state, and what remains of the change."""
-        with outcomes_unknown_without_answer():
+    def read_and_merge(
+        self, change: Change, *, backward: bool = False
+    ) -> tuple[Snapshot, MergeResult]:
+        """Read the trees of a change; return their state, and the merge of the change with it."""
+        with raise_unknown_outcome():
 
-            def attempt() -> tuple[Snapshot, Merged]:
+            def attempt() -> tuple[Snapshot, MergeResult]:
                 return self._read_and_merge_once(
                     ScopeReader(self.client, [change]), change, backward=backward
                 )
@@ -168,7 +170,7 @@ class Inspector:
         return make_progress(change, functools.partial(self._merge, change))
 
     def _read_state(self, reader: ScopeReader, change: Change, facets: ScopeFacets) -> Snapshot:
-        """Read some facets of the trees of a change; again if they change meanwhile."""
+        """Read some facets of the trees of a change, again if they change meanwhile."""
         begun = self.is_begun(change)
         return attempts.retry_conflicts(
             self.client, lambda: reader.read(change, facets, is_begun=begun)
@@ -176,26 +178,26 @@ class Inspector:
 
     def _read_and_merge_once(
         self, reader: ScopeReader, change: Change, *, backward: bool = False
-    ) -> tuple[Snapshot, Merged]:
-        """Read the trees of a change; return their state, and what remains of the change.
+    ) -> tuple[Snapshot, MergeResult]:
+        """Read the trees of a change; return their state, and the merge of the change with it.
 
         :raises errors.ConcurrentUpdate: if they change meanwhile
         """
         begun = self.is_begun(change) or backward
-        facets = self.make_progress(change).facets_to_merge(is_begun=begun)
+        facets = self.make_progress(change).find_facets_to_merge(is_begun=begun)
         live = reader.read(change, facets, is_begun=begun)
         merged = self._merge(change, live, backward)
         if not begun and not merged.has_pending_request and not merged.is_done:
             # Another run has made a part: what was left out then decides.
             reader = ScopeReader(self.client, [change])
-            facets = self.make_progress(change).facets_to_merge(is_begun=True)
+            facets = self.make_progress(change).find_facets_to_merge(is_begun=True)
             live = reader.read(change, facets, is_begun=True)
             merged = self._merge(change, live, backward)
         return live, merged
 
-    def _merge(self, change: Change, live: Snapshot, backward: bool) -> Merged:
-        """Return what remains of a change in a state, by the requests in the journal."""
-        record = self.journal.record_for(change.root_provider_uuid)
+    def _merge(self, change: Change, live: Snapshot, backward: bool) -> MergeResult:
+        """Return the merge of a change with a live state, by the requests in the journal."""
+        record = self.journal.get_record(change.root_provider_uuid)
         try:
             sent = None if record.sent is None else [*map(operations.decode_whole, record.sent)]
         except (LookupError, ValueError) as reason:
@@ -205,14 +207,16 @@ class Inspector:
             self.journal.write_lost_intent(change.root_provider_uuid)
         return merge_change(change, live, sent, backward=backward)
 
-    def _live_status(self, reader: ScopeReader, change: Change) -> tuple[PlanStatus, str]:
-        """Return the status of a change by the live state, and the reason if that differs."""
+    def _find_live_status(self, reader: ScopeReader, change: Change) -> tuple[PlanStatus, str]:
+        """Return the status by the live state, and the reason if that is neither side."""
         progress = self.make_progress(change)
-        if progress.is_listed_as_planned(reader.list_providers(change)):
+        if progress.is_listed_as_before(reader.list_providers(change)):
             return PlanStatus.PENDING, ''
-        return progress.status(self._read_state(reader, change, progress.facets_of_status()))
+        return progress.find_status(
+            self._read_state(reader, change, progress.find_facets_of_status())
+        )
 
-    def _status_of_left_alone(
+    def _find_status_when_left_alone(
         self, change: Change, record: TreeRecord, status: PlanStatus
     ) -> tuple[PlanStatus, str]:
         """Return the status of a change that was left alone, and the reason if it still holds."""
@@ -232,7 +236,7 @@ class Inspector:
         )
 
 
-def _report_unapplied(name: str, record: TreeRecord | None, has_journal: bool) -> Finding:
+def _make_unapplied_deviation(name: str, record: TreeRecord | None, has_journal: bool) -> Finding:
     """Return the deviation of a tree that is as before the plan.
 
     It is an error if the journal says that the tree was applied. It is information if the tree is

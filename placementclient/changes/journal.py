@@ -51,13 +51,13 @@ class TreeRecord:
     :param reason: why it is not done
     :param ended_at: when that was noted, as ISO 8601
     :param is_begun: whether a request may ever have been sent for it
-    :param plan: the last that was made for it again, from the live state
+    :param plan: the last new plan of the tree; ``None``: it was not planned again
     :param sent: the records of the requests that were sent and not refused; ``None``: the journal
         has no values, as that of a reshape
     :param is_open: whether it is not known if the last of them was carried out
     :param done: the records of the requests that were carried out, or may be, since the tree was
         wholly as before or as after its change
-    :param backward: whether these take the change back
+    :param backward: whether the requests in ``done`` take the change back
     """
 
     ended: str | None = None
@@ -96,7 +96,7 @@ class TreeRecord:
 class Journal:
     """An open journal; threads may share it. Each write raises :class:`JournalFailed` if it fails.
 
-    :param lines: where it is written; ``None``: it is kept in memory
+    :param file: where entries are written; ``None``: they are kept in memory
     :param records: the records of the trees, by the UUIDs of their roots
     :param beginning: what comes before the first entry of this run
     :param backward: whether this run takes the plan back
@@ -104,30 +104,30 @@ class Journal:
 
     def __init__(
         self,
-        lines: JournalFile | None,
+        file: JournalFile | None,
         records: dict[str, TreeRecord],
         beginning: bytes = b'',
         *,
         backward: bool = False,
     ) -> None:
-        self.lines, self.records, self._beginning = lines, records, beginning
+        self.file, self.records, self._beginning = file, records, beginning
         self.backward = backward
 
-    def record_for(self, root_provider_uuid: str) -> TreeRecord:
+    def get_record(self, root_provider_uuid: str) -> TreeRecord:
         """Return the record of a tree: an empty one if no line is about it."""
         return self.records.get(root_provider_uuid) or TreeRecord()
 
     def list_done_requests(self, root_provider_uuid: str) -> Sequence[Mapping[str, object]]:
         """Return the requests for a tree that are carried out, or may be, in this direction."""
-        record = self.record_for(root_provider_uuid)
+        record = self.get_record(root_provider_uuid)
         return record.done if record.backward is self.backward else ()
 
     def write_beginning(self) -> None:
         """Write the first line, unless it exists. A new journal has no file before that."""
         beginning, self._beginning = self._beginning, b''
-        if beginning and self.lines:
-            self.lines.append(beginning, synced=True)
-            system.sync_folder(os.path.dirname(self.lines.path))
+        if beginning and self.file:
+            self.file.append(beginning, synced=True)
+            system.sync_folder(os.path.dirname(self.file.path))
 
     def write_intent(
         self, root_provider_uuid: str, intent: Mapping[str, object], *, synced: bool = True
@@ -141,8 +141,8 @@ class Journal:
 
     def sync(self) -> None:
         """Flush all entries to the disk."""
-        if self.lines:
-            self.lines.append(b'', synced=True)
+        if self.file:
+            self.file.append(b'', synced=True)
 
     def write_outcome(
         self, root_provider_uuid: str, outcome: str, client: Client, *, undone: int = 0
@@ -182,8 +182,8 @@ class Journal:
         """Write an entry to the file, if there is one, and add it to the records."""
         self.write_beginning()
         entry = structs.replace(entry, back=self.backward)
-        if self.lines:
-            self.lines.append(journals.encode(entry), synced=synced)
+        if self.file:
+            self.file.append(journals.encode(entry), synced=synced)
         _add_entry(self.records, entry)
 
 
@@ -250,7 +250,7 @@ def open_journal(path: str, identity: str, *, backward: bool = False) -> Iterato
         descriptor = system.open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         with system.explain_errors(path):
-            if not _has_locked(descriptor, path):
+            if not _try_to_lock(descriptor, path):
                 raise JournalLocked(path, system.find_lock_holder(descriptor))
             journal = _start_journal(JournalFile(path, descriptor), identity, backward)
         yield journal
@@ -261,8 +261,8 @@ def open_journal(path: str, identity: str, *, backward: bool = False) -> Iterato
         os.close(descriptor)
 
 
-def _has_locked(descriptor: int, path: str) -> bool:
-    """Lock a journal, unless another process has it, or has just removed it."""
+def _try_to_lock(descriptor: int, path: str) -> bool:
+    """Lock a journal; return False if another process has it, or has just removed it."""
     with contextlib.suppress(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
@@ -280,13 +280,13 @@ def read_records(path: str, identity: str) -> dict[str, TreeRecord]:
     return _collect_records(_decode_for_plan(path, content, identity).entries)
 
 
-def _start_journal(lines: JournalFile, identity: str, backward: bool) -> Journal:
+def _start_journal(file: JournalFile, identity: str, backward: bool) -> Journal:
     """Return the journal in a locked file.
 
-    With its next entry it gets the first line of a journal, or the mark that a run was cut off.
+    With its first entry it gets the first line of a journal, or the mark that a run was cut off.
     """
-    content = lines.read_content()
-    entries, is_torn = _decode_for_plan(lines.path, content, identity)
+    content = file.read_content()
+    entries, is_torn = _decode_for_plan(file.path, content, identity)
     beginning = b''
     if not entries:
         first = JournalEntry(journal=FORMAT, version=VERSION, at=_current_time(), plan=identity)
@@ -296,11 +296,11 @@ def _start_journal(lines: JournalFile, identity: str, backward: bool) -> Journal
     if content and not content.endswith(b'\n'):
         # Nothing is taken away of a line that is not whole: it is ended, and passed over.
         beginning = b'\n' + beginning
-    return Journal(lines, _collect_records(entries), beginning, backward=backward)
+    return Journal(file, _collect_records(entries), beginning, backward=backward)
 
 
 def _remove_empty(path: str, descriptor: int) -> None:
-    """Take away the file of a journal that was opened, and nothing was written to."""
+    """Remove the file of a journal that was opened, and nothing was written to."""
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not while another process has it
     opened = os.fstat(descriptor)
     if not opened.st_size and os.path.samestat(opened, os.stat(path)):
@@ -308,10 +308,7 @@ def _remove_empty(path: str, descriptor: int) -> None:
 
 
 def _decode_for_plan(path: str, content: bytes, identity: str) -> journals.JournalContent:
-    """Return the content of a journal; refuse that of another plan.
-
-    :param identity: of the plan
-    """
+    """Return the content of a journal; refuse that of another plan, by their identity."""
     decoded = journals.decode(content, path)
     if decoded.entries and decoded.entries[0].plan != identity:
         raise errors.BadFile(
@@ -323,7 +320,7 @@ def _decode_for_plan(path: str, content: bytes, identity: str) -> journals.Journ
 
 
 def _collect_records(entries: Iterable[JournalEntry]) -> dict[str, TreeRecord]:
-    """Return the records of all trees that some entries are about."""
+    """Return the records of trees that entries make, by the UUIDs of the roots."""
     records: dict[str, TreeRecord] = {}
     for entry in entries:
         _add_entry(records, entry)

@@ -17,7 +17,7 @@ from placementclient.changes.obstacles import find_additions, make_obstacle, mak
 from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
-from placementclient.changes.written_values import ConsumerValues, WrittenValues, comparable_values
+from placementclient.changes.written_values import ConsumerValues, WrittenValues, get_values
 from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
@@ -27,8 +27,8 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """A change, merged with another state.
+class MergeResult:
+    """The parts of a change that remain after its merge with a live state.
 
     :param operations: those that are still to be made, as far as nothing is in the way
     :param obstacles: the parts that another client has changed, which stay as they are
@@ -52,7 +52,7 @@ def merge(
     sent: Iterable[Operation] | None = None,
     *,
     backward: bool = False,
-) -> Merged:
+) -> MergeResult:
     """Merge the change from one snapshot to another with a third one.
 
     Traits and aggregates that others have added or removed stay so. An inventory is compared field
@@ -95,7 +95,7 @@ class Merge:
         self.obstacles: list[Finding] = []
         self._planned_gains = _sum_gains((), after.consumers.values())
 
-    def merge_all(self) -> Merged:
+    def merge_all(self) -> MergeResult:
         """Return the remaining operations, and the obstacles."""
         self._merge_providers()
         self._merge_consumers()
@@ -106,7 +106,7 @@ class Merge:
         self._refuse_dependent_parts()
         self._keep_used_inventories()
         desired = Snapshot(self.states.values(), self.consumers.values())
-        return Merged(diff(self._live, desired, self._transfer), tuple(self.obstacles))
+        return MergeResult(diff(self._live, desired, self._transfer), tuple(self.obstacles))
 
     def _merge_providers(self) -> None:
         for uuid in {**self._before.providers, **self._after.providers}:
@@ -126,7 +126,6 @@ class Merge:
                 )
 
     def _merge_consumers(self) -> None:
-        """Merge all consumers of the change with their live values."""
         for uuid in {**self._before.consumers, **self._after.consumers}:
             self._merge_consumer(
                 uuid,
@@ -140,7 +139,7 @@ class Merge:
         if live is not None:
             change = change.with_owner_of(live)
         before, after = change.before, change.after
-        was, desired, now = map(comparable_values, (before, after, live))
+        was, desired, now = map(get_values, (before, after, live))
         if was == desired or now == desired or self._was_ended_by_others(uuid, now):
             return
         is_written = now in self._written.consumers.get(uuid, ())
@@ -166,7 +165,7 @@ class Merge:
                 del self.states[state.uuid]
 
     def _was_ended_by_others(self, uuid: str, now: ConsumerValues) -> bool:
-        """Return True if others had ended a consumer before the change was made."""
+        """Return whether others had deleted the allocations of a consumer before the change."""
         return self._knows_deletions and not now.allocations and uuid not in self._written.consumers
 
     def _refuse_dependent_parts(self) -> None:
@@ -181,19 +180,19 @@ class Merge:
 
     def _refuse_inadmissible_consumers(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
-        gains = self._usage_gains()
+        gains = self._sum_usage_gains()
         for consumer in list(self.consumers.values()):
             live = self._live.consumers.get(consumer.uuid)
             full = (
                 f'{state.name} has no room for its {name} any more'
-                for state, name, amount in self._changed_amounts(consumer)
+                for state, name, amount in self._list_changed_amounts(consumer)
                 if amount > (live.amount(state.uuid, name) if live else 0)
                 and self._is_full(state, name, gains)
             )
             if message := next(full, None):
                 self._refuse_consumer(consumer, message)
 
-    def _changed_amounts(self, consumer: Consumer) -> Iterator[tuple[ProviderState, str, int]]:
+    def _list_changed_amounts(self, consumer: Consumer) -> Iterator[tuple[ProviderState, str, int]]:
         """Yield the allocations that the change sets for a consumer: provider, class, amount."""
         if consumer is self._live.consumers.get(consumer.uuid):
             return
@@ -203,7 +202,7 @@ class Merge:
                     yield state, name, amount
 
     def _refuse_consumer(self, consumer: Consumer, message: str) -> None:
-        """Note an obstacle, and leave a consumer as it is."""
+        """Add an obstacle, and leave a consumer as it is."""
         uuid = consumer.uuid
         self._note_consumer_obstacle(uuid, message)
         if uuid in self._live.consumers:
@@ -211,25 +210,25 @@ class Merge:
         else:
             del self.consumers[uuid]
 
-    def _usage_gains(self) -> Mapping[str, Counter[str]]:
-        """Return how much more is used of each provider and class once the change is made."""
+    def _sum_usage_gains(self) -> Mapping[str, Counter[str]]:
+        """Return by provider and class how much the change, as merged, adds to the usage."""
         return _sum_gains(self._live.consumers.values(), self.consumers.values())
 
-    def _usage_afterwards(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
+    def _find_usage_after(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
         """Return the usage of a class of a provider once the change is made."""
         live = self._live.providers.get(uuid)
         return gains[uuid][name] + (live.used(name) if live else 0)
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
-        """Return True if more of a class would be used than there is, and than was planned."""
+        """Return whether the usage of a class would exceed the capacity, and what was reviewed."""
         # Only an inventory that was reviewed as overcommitted may be so now.
         planned = self._after.providers.get(state.uuid)
-        used = self._planned_usage(state.uuid, name)
+        used = self._get_planned_usage(state.uuid, name)
         reviewed = used if planned is None or planned.capacity(name) < used else 0
-        return self._usage_afterwards(state.uuid, name, gains) > max(state.capacity(name), reviewed)
+        return self._find_usage_after(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
-    def _planned_usage(self, uuid: str, name: str) -> int:
-        """Return how much of a class of a provider is used after the change, as it was planned."""
+    def _get_planned_usage(self, uuid: str, name: str) -> int:
+        """Return the usage of a class of a provider after the change, by the plan."""
         planned = self._after.providers.get(uuid)
         # The usages may not have been read.
         return max(planned.used(name) if planned else 0, self._planned_gains[uuid][name])
@@ -304,7 +303,7 @@ class Merge:
     def _merge_fields(
         self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
     ) -> Inventory:
-        """Return a live inventory with the fields of the change that nobody else has changed."""
+        """Return the live inventory with the changed fields, but those that others have changed."""
         was, desired, now = (inventory.as_fields() for inventory in sides)
         changed = {key for key in was if was[key] != desired[key]}
         for key in sorted(changed):
@@ -321,14 +320,14 @@ class Merge:
             other = self.states.get(holder)
             is_taken = holder != uuid and other is not None and other.name == state.name
             if is_taken and not self._is_unchanged(uuid):
-                self._leave_provider(state, f'{state.name} exists, with the UUID {holder}')
+                self._refuse_provider(state, f'{state.name} exists, with the UUID {holder}')
 
     def _is_unchanged(self, uuid: str) -> bool:
-        """Return True if a provider is left as it is."""
+        """Return whether the change leaves a provider as it is."""
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
-    def _leave_provider(self, state: ProviderState, message: str) -> None:
-        """Note an obstacle, and keep the provider as it is, or uncreated if it does not exist."""
+    def _refuse_provider(self, state: ProviderState, message: str) -> None:
+        """Add an obstacle, and leave a provider as it is, or uncreated."""
         self.obstacles.append(make_obstacle(state.name, message))
         if state.uuid in self._live.providers:
             self.states[state.uuid] = self._live.providers[state.uuid]
@@ -340,7 +339,7 @@ class Merge:
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
             if state.provider.parent_provider_uuid in missing and not self._is_unchanged(uuid):
-                self._leave_provider(state, f'{state.name}: its parent is not created')
+                self._refuse_provider(state, f'{state.name}: its parent is not created')
         for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():
                 self._refuse_consumer(consumer, 'its provider is not created')
@@ -350,20 +349,20 @@ class Merge:
         gone = self._live.providers.keys() - self.states.keys()
         for consumer in self.consumers.values():
             for uuid in gone & consumer.allocations.keys():
-                self._keep_provider(uuid, f'allocations: consumer {consumer.uuid}')
+                self._refuse_deletion(uuid, f'allocations: consumer {consumer.uuid}')
         for state in list(self.states.values()):
             parent = state.provider.parent_provider_uuid
             if parent in gone and parent not in self.states:
-                self._keep_provider(parent, f'children: {state.name}')
+                self._refuse_deletion(parent, f'children: {state.name}')
 
-    def _keep_provider(self, uuid: str, users: str) -> None:
-        """Refuse to delete a provider, as it has allocations or children."""
+    def _refuse_deletion(self, uuid: str, users: str) -> None:
+        """Add the obstacle that a provider to delete has allocations or children; it stays."""
         state = self._live.providers[uuid]
-        self._leave_provider(state, f'{state.name} has {users}')
+        self._refuse_provider(state, f'{state.name} has {users}')
 
     def _keep_used_inventories(self) -> None:
         """Refuse to shrink an inventory below a usage that has grown since the plan."""
-        gains = self._usage_gains()
+        gains = self._sum_usage_gains()
         for uuid, state in self.states.items():
             live = self._live.providers.get(uuid)
             if live is None or uuid not in self._after.providers:
@@ -372,7 +371,7 @@ class Merge:
             for name, was in live.inventories.items():
                 room = state.capacity(name)
                 if room < was.capacity and self._is_full(state, name, gains):
-                    used = f'{self._usage_afterwards(uuid, name, gains)} used'
+                    used = f'{self._find_usage_after(uuid, name, gains)} used'
                     self._note_obstacle(state, name, was.capacity, room, used)
                     retained[name] = was
             if retained != state.inventories:

@@ -24,7 +24,7 @@ def make_obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding
 
 
 def make_retained_obstacle(consumer_uuid: str) -> Finding:
-    """Return the finding that a consumer which has changed since keeps what it has."""
+    """Return the finding that a consumer keeps its allocations, as it has changed since."""
     name = f'consumer {consumer_uuid}'
     return Finding(
         _RETAINED,
@@ -34,8 +34,8 @@ def make_retained_obstacle(consumer_uuid: str) -> Finding:
     )
 
 
-def is_retained(obstacle: Finding) -> bool:
-    """Return whether an obstacle is a consumer that keeps what it has, and hinders nothing else."""
+def is_retained_consumer(obstacle: Finding) -> bool:
+    """Return whether an obstacle is a changed consumer that keeps its allocations: others go on."""
     return obstacle.kind == _RETAINED
 
 

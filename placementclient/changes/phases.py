@@ -79,7 +79,7 @@ def find_phase(change: Change, live: Snapshot) -> Phase | None:
 def is_untouched(change: Change, live: Snapshot) -> bool:
     """Return whether a change is not made, even if others have changed its input.
 
-    The providers that the plan makes have something as soon as it has happened.
+    The providers that the plan creates get something as soon as it is made.
     """
     created = [
         provider.uuid for provider in change.list_created() if provider.content_after.inventories
@@ -97,8 +97,8 @@ def is_moved_back(change: Change, live: Snapshot) -> bool:
 def has_happened(change: Change, live: Snapshot) -> bool:
     """Return whether a change is made, wholly or in part, despite later changes.
 
-    Inventories that appear or disappear show it; their figures may be a change of another client.
-    Only if a plan does neither, the figures show it; without inventories, traits and aggregates.
+    Inventories that appear or disappear show it. If there are none, the other changed inventories
+    show it; if no inventory changes, traits and aggregates.
     """
     moving = list(compare_moving_inventories(change, live))
     if appearing := [item for item in moving if item.before is None or item.after is None]:
@@ -173,11 +173,11 @@ def make_preparation(change: Change) -> Change | None:
     if not change.is_atomic:
         return None
 
-    def stripped(side: Snapshot) -> Snapshot:
+    def strip_snapshot(side: Snapshot) -> Snapshot:
         states = side.providers.values()
         return Snapshot((structs.replace(state, inventories={}, usages={}) for state in states), ())
 
-    before, after = stripped(change.before), stripped(change.after)
+    before, after = strip_snapshot(change.before), strip_snapshot(change.after)
     return replace(change, before=before, after=after, is_atomic=False)
 
 

@@ -22,7 +22,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 def make_plan(command: str, before: Snapshot, after: Snapshot) -> Plan:
     """Return a plan with the changes from one snapshot to another.
 
-    :param command: the command that it is made by, without the program
+    :param command: the command that makes it, without the program
     """
     # With the roots and usages that follow from the operations.
     after = simulate(before, diff(before, after))
@@ -77,21 +77,24 @@ def _group_trees(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
 def _find_concerned_roots(
     before: Snapshot, after: Snapshot, pairs: Mapping[str, ConsumerChange]
 ) -> Iterator[tuple[_Part, Sequence[str]]]:
-    """Yield each part that changes, with the UUIDs of the roots of its trees."""
+    """Yield each part that changes, with the UUIDs of the roots of its trees.
 
-    def roots_of(uuids: Iterable[str]) -> list[str]:
+    :param pairs: the changes of consumers, by UUID
+    """
+
+    def find_roots(uuids: Iterable[str]) -> list[str]:
         states = {uuid: _find_states(uuid, before, after) for uuid in uuids}
         roots = {state.provider.root_uuid for sides in states.values() for state in sides}
         return sorted(roots.union(uuid for uuid, sides in states.items() if not sides))
 
     for uuid in find_changed_providers(before, after):
-        yield _Part('provider', uuid), roots_of([uuid])
+        yield _Part('provider', uuid), find_roots([uuid])
     for uuid, pair in pairs.items():
         changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
         # Placement judges all that it holds: those that refuse it get temporary inventory.
         changing.update(_find_refusing_providers(before, pair))
         # Only its owner changes: any of its trees will do.
-        roots = roots_of(changing or pair.provider_uuids)
+        roots = find_roots(changing or pair.provider_uuids)
         yield _Part('consumer', uuid), roots if changing else roots[:1]
     successions = set(find_successors(before, after))
     for uuid, state in after.providers.items():
@@ -99,11 +102,11 @@ def _find_concerned_roots(
         if holder is not None and holder.uuid != uuid:
             successions.add((holder.uuid, uuid))
     for old, new in sorted(successions):
-        yield _Part('name', old, new), roots_of([old, new])
+        yield _Part('name', old, new), find_roots([old, new])
 
 
 def _find_refusing_providers(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:
-    """Yield the providers whose units do not admit what a consumer keeps there."""
+    """Yield the UUIDs of providers whose units do not admit what a consumer has there."""
     for uuid, resources in pair.after.allocations.items():
         state = snapshot.providers.get(uuid)
         inventories = state.inventories if state else {}
@@ -113,7 +116,7 @@ def _find_refusing_providers(snapshot: Snapshot, pair: ConsumerChange) -> Iterat
 
 
 def _find_states(uuid: str, *sides: Snapshot) -> list[ProviderState]:
-    """Return the states of a provider in those of the snapshots that have it."""
+    """Return the states of a provider in those snapshots that have it."""
     return [side.providers[uuid] for side in sides if uuid in side.providers]
 
 

@@ -19,7 +19,7 @@ from placementclient.changes.deviations import (
     find_inventory_deviations,
     find_retained_traits,
 )
-from placementclient.changes.merge import Merged
+from placementclient.changes.merge import MergeResult
 from placementclient.changes.obstacles import LeftAlone, Obstructed, describe_obstacles
 from placementclient.changes.phases import Phase
 from placementclient.model.findings import Finding, Severity
@@ -31,8 +31,8 @@ from placementclient.reading.facets import ALLOCATIONS, CONTENT
 from placementclient.reading.scope import ScopeFacets, ScopeReader
 
 
-def make_progress(change: Change, merge: Callable[[Snapshot, bool], Merged]) -> Progress:
-    """Return the progress of a change, by the way in which it is made."""
+def make_progress(change: Change, merge: Callable[[Snapshot, bool], MergeResult]) -> Progress:
+    """Return the progress of a change: atomic or in steps."""
     return _AtomicProgress(change, merge) if change.is_atomic else Progress(change, merge)
 
 
@@ -40,22 +40,21 @@ def make_progress(change: Change, merge: Callable[[Snapshot, bool], Merged]) -> 
 class Progress:
     """The progress of a change that is made in steps.
 
-    :param merge: returns the remaining part of the change in a state; with ``True``, of its
-        rollback
+    :param merge: returns the merge of the change with a state; with ``True``, of its rollback
     """
 
     change: Change
-    merge: Callable[[Snapshot, bool], Merged]
+    merge: Callable[[Snapshot, bool], MergeResult]
 
-    def facets_to_merge(self, *, is_begun: bool) -> ScopeFacets:
-        """Return the facets of each provider that decide what remains of the change.
+    def find_facets_to_merge(self, *, is_begun: bool) -> ScopeFacets:
+        """Return the facets of each provider that show what remains of the change.
 
         :param is_begun: whether a request may have been sent
         """
         changes = {provider.uuid: provider for provider in self.change.providers}
         used = {uuid for consumer in self.change.consumers for uuid in consumer.provider_uuids}
 
-        def facets_of(state: ProviderState) -> set[str]:
+        def find_facets(state: ProviderState) -> set[str]:
             provider = changes.get(state.uuid)
             if provider is None:
                 # Only its place in the tree matters.
@@ -63,31 +62,36 @@ class Progress:
             if provider.before is None or provider.after is None:
                 # It is created or deleted, perhaps with its consumers.
                 return {*CONTENT, ALLOCATIONS}
-            return self._facets_of_remaining(provider, state, state.uuid in used, is_begun)
+            return self._find_facets_of_remaining(provider, state, state.uuid in used, is_begun)
 
-        return ScopeFacets(facets_of)
+        return ScopeFacets(find_facets)
 
-    def _facets_of_remaining(
+    def _find_facets_of_remaining(
         self, provider: ProviderChange, live: ProviderState, is_used: bool, is_begun: bool
     ) -> set[str]:
-        """Return the facets that decide what remains of the change of an existing provider."""
-        facets = _changed_facets(provider)
+        """Return the facets that show what remains of the change of an existing provider."""
+        facets = _find_changed_facets(provider)
         is_used |= 'inventories' in facets
         return facets | {'inventories', 'usages'} if is_used else facets
 
-    def facets_of_status(self) -> ScopeFacets:
+    def find_facets_of_status(self) -> ScopeFacets:
         """Return the facets of each provider that show the status."""
-        return self.facets_to_merge(is_begun=True)
+        return self.find_facets_to_merge(is_begun=True)
 
-    def facets_to_compare(self) -> ScopeFacets:
+    def find_facets_to_compare(self) -> ScopeFacets:
         """Return the facets of each provider that are compared with the plan."""
-        return self.facets_to_merge(is_begun=True)
+        return self.find_facets_to_merge(is_begun=True)
 
-    def is_listed_as_planned(self, listed: Mapping[str, Provider]) -> bool:
-        """Return whether the list of its providers alone shows that the change is not made."""
+    def is_listed_as_before(self, listed: Mapping[str, Provider]) -> bool:
+        """Return whether the names and generations of its providers show that it is not made.
+
+        False if the list cannot show it.
+
+        :param listed: the live providers by UUID
+        """
         return False
 
-    def status(self, live: Snapshot) -> tuple[PlanStatus, str]:
+    def find_status(self, live: Snapshot) -> tuple[PlanStatus, str]:
         """Return the status, and the reason if the state is neither that before nor that after."""
         forward = self.merge(live, False)
         if forward.is_done or self.merge(live, True).is_done:
@@ -100,31 +104,31 @@ class Progress:
         return self.merge(live, False).is_done or not self.merge(live, True).is_done
 
     def is_still_applied(self, live: Snapshot) -> bool:
-        """Return whether the change, which was applied, is still there.
+        """Return whether the change, which was applied, is still made.
 
         :raises LeftAlone: if it is atomic, and was undone in part
         """
         return self.merge(live, False).is_done
 
-    def is_still_back(self, live: Snapshot) -> bool:
-        """Return whether the change, which was rolled back, was not made again."""
+    def is_still_rolled_back(self, live: Snapshot) -> bool:
+        """Return whether the change, which was rolled back, has not been made again."""
         return self.merge(live, True).is_done
 
     def describe_rollback_obstacle(self, live: Snapshot) -> str:
         """Return the reason why a rollback cannot start from a state; empty if it can."""
         return describe_obstacles(self.merge(live, True).obstacles)
 
-    def check_unrecorded(self, live: Snapshot) -> None:
+    def check_unrecorded_change(self, live: Snapshot) -> None:
         """Check that the change explains a state, although no journal says that it was applied.
 
         :raises LeftAlone: if it does not
         """
         if obstacles := self.merge(live, False).obstacles:
             raise Obstructed(obstacles)
-        for deviation in self.deviations(live):
+        for deviation in self.find_deviations(live):
             raise _make_unrecorded_error(deviation)
 
-    def deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
+    def find_deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
         """Return the deviations of a state from the change, which is made, wholly or in part.
 
         :param is_applied: whether the journal says that the change was applied
@@ -135,15 +139,15 @@ class Progress:
             return [replace(deviation, severity=Severity.INFO) for deviation in found]
         return list(found)
 
-    def deviations_after_request(self, reader: ScopeReader) -> Sequence[Finding]:
-        """Return the deviations right after the one request of an atomic change, read for it."""
+    def read_deviations_after_request(self, reader: ScopeReader) -> Sequence[Finding]:
+        """Read the state after the one request of an atomic change; return its deviations."""
         return ()
 
 
 class _AtomicProgress(Progress):
     """The progress of a change whose inventories and allocations move in one request."""
 
-    def facets_of_status(self) -> ScopeFacets:
+    def find_facets_of_status(self) -> ScopeFacets:
         """Return the inventories that move, and the traits that go."""
         facets: dict[str, set[str]] = defaultdict(set)
         for provider in self.change.list_local_providers():
@@ -152,17 +156,17 @@ class _AtomicProgress(Progress):
             facets[provider.uuid] |= {'traits'} if provider.lost_traits else set()
         return ScopeFacets(lambda state: facets[state.uuid], has_consumers=False)
 
-    def facets_to_compare(self) -> ScopeFacets:
+    def find_facets_to_compare(self) -> ScopeFacets:
         changing = {provider.uuid for provider in self.change.providers}
         return ScopeFacets(
             lambda state: set(CONTENT) if state.uuid in changing else set(), is_consistent=False
         )
 
-    def _facets_of_remaining(
+    def _find_facets_of_remaining(
         self, provider: ProviderChange, live: ProviderState, is_used: bool, is_begun: bool
     ) -> set[str]:
         before, after = provider.content_before, provider.content_after
-        facets = _changed_facets(provider)
+        facets = _find_changed_facets(provider)
         if self._has_request and not is_begun and after.traits <= before.traits:
             # Lost traits are read when they are removed: after the reshape.
             facets.discard('traits')
@@ -179,10 +183,10 @@ class _AtomicProgress(Progress):
         change = self.change
         return bool(change.consumers or any(item.changed_classes for item in change.providers))
 
-    def is_listed_as_planned(self, listed: Mapping[str, Provider]) -> bool:
+    def is_listed_as_before(self, listed: Mapping[str, Provider]) -> bool:
         return phases.is_unchanged_since_plan(self.change, listed)
 
-    def status(self, live: Snapshot) -> tuple[PlanStatus, str]:
+    def find_status(self, live: Snapshot) -> tuple[PlanStatus, str]:
         change, phase = self.change, phases.find_phase(self.change, live)
         has_all = change.before.providers.keys() <= live.providers.keys()
         if has_all and phase is Phase.BEFORE:
@@ -210,30 +214,29 @@ class _AtomicProgress(Progress):
                 raise LeftAlone(f'it was applied and has changed since: {deviation.reason}')
         return True
 
-    def is_still_back(self, live: Snapshot) -> bool:
+    def is_still_rolled_back(self, live: Snapshot) -> bool:
         return phases.find_phase(self.change, live) is not Phase.AFTER
 
     def describe_rollback_obstacle(self, live: Snapshot) -> str:
         is_neither = phases.find_phase(self.change, live) is Phase.NEITHER
         return 'it is neither as before the plan nor as after it' if is_neither else ''
 
-    def check_unrecorded(self, live: Snapshot) -> None:
+    def check_unrecorded_change(self, live: Snapshot) -> None:
         if phases.find_phase(self.change, live) in (Phase.BEFORE, None):
             return  # Nothing but empty providers may be prepared.
-        for deviation in self.deviations(live):
+        for deviation in self.find_deviations(live):
             if deviation.is_error:
                 raise _make_unrecorded_error(deviation)
 
-    def deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
+    def find_deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
         return list(find_deviations(self.change, live))
 
-    def deviations_after_request(self, reader: ScopeReader) -> Sequence[Finding]:
+    def read_deviations_after_request(self, reader: ScopeReader) -> Sequence[Finding]:
         live = reader.read_reshape_result(self.change)
         return list(find_deviations(self.change, live, is_strict=True))
 
 
-def _changed_facets(provider: ProviderChange) -> set[str]:
-    """Return the facets in which a provider changes."""
+def _find_changed_facets(provider: ProviderChange) -> set[str]:
     before, after = provider.content_before, provider.content_after
     is_changed = {
         'inventories': before.inventories != after.inventories,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from placementclient.changes.atomic_merge import merge_at_once
-from placementclient.changes.merge import Merged
+from placementclient.changes.atomic_merge import merge_atomic_change
+from placementclient.changes.merge import MergeResult
 from placementclient.changes.obstacles import make_obstacle
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
@@ -17,7 +17,7 @@ from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 
 
-def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
+def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, MergeResult]:
     """Return a change as it can be rolled back now, and the operations of its rollback.
 
     A consumer that came to a target since gets its allocations on the source. A consumer that left
@@ -26,13 +26,15 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     :param live: all trees of the change, with all that their consumers hold
     """
     rollback = _Rollback(change, live)
-    moved = rollback.move_consumers()
-    present = rollback.adapt_state(change.after, (now for now, _ in moved))
-    restored = rollback.adapt_state(change.before, (back for _, back in moved))
+    moved = rollback.list_deviating_consumers()
+    present = rollback.adapt_snapshot(change.after, (now for now, _ in moved))
+    restored = rollback.adapt_snapshot(change.before, (back for _, back in moved))
     revised = replace(change, before=restored, after=present)
     if rollback.obstacles:
-        return revised, Merged((), tuple(rollback.obstacles))
-    return revised, merge_at_once(*revised.order_snapshots(backward=True), live, backward=True)
+        return revised, MergeResult((), tuple(rollback.obstacles))
+    return revised, merge_atomic_change(
+        *revised.order_snapshots(backward=True), live, backward=True
+    )
 
 
 class _Rollback:
@@ -53,14 +55,19 @@ class _Rollback:
             self._sources.setdefault(target, {})[source] = None
         self.obstacles: list[Finding] = []
 
-    def move_consumers(self) -> list[tuple[Consumer, Consumer]]:
-        """Return the consumers that are not as planned, each as it is and as it is afterwards."""
+    def list_deviating_consumers(self) -> list[tuple[Consumer, Consumer]]:
+        """Return the consumers that are not as planned, each now and after the rollback."""
         users = (self._live.consumers.get(uuid) for uuid in self._find_users())
         changed = [user for user in users if user is not None and not self._is_as_planned(user)]
         return [(consumer, self._return_consumer(consumer)) for consumer in changed]
 
-    def adapt_state(self, planned: Snapshot, others: Iterable[Consumer]) -> Snapshot:
-        """Return a planned state with other consumers, and with inventories that others changed."""
+    def adapt_snapshot(self, planned: Snapshot, others: Iterable[Consumer]) -> Snapshot:
+        """Return a planned side of the change as it can be now.
+
+        It has the live totals of sharing providers, and no consumer that is gone.
+
+        :param others: the consumers that are not as planned, as this side has them
+        """
         consumers = planned.consumers | {consumer.uuid: consumer for consumer in others}
         states = (
             structs.replace(state, inventories=self._adapt_inventories(uuid, state.inventories))
@@ -72,7 +79,7 @@ class _Rollback:
         )
 
     def _adapt_inventories(self, uuid: str, expected: Inventories) -> Inventories:
-        """Return the expected inventories of a provider; of a sharing one with others' changes."""
+        """Return expected inventories; those of a sharing provider with the changes of others."""
         change = self._providers[uuid]
         live = self._live.providers.get(uuid)
         if change.root_provider_uuid in self._change.roots or live is None:
@@ -98,7 +105,7 @@ class _Rollback:
         return planned is not None and planned.allocations == consumer.allocations
 
     def _return_consumer(self, consumer: Consumer) -> Consumer:
-        """Return a consumer that has come or changed since, as it is after the rollback."""
+        """Return a consumer that is not as planned with its allocations after the rollback."""
         allocations: dict[str, Counter[str]] = {}
         for provider_uuid, resources in consumer.allocations.items():
             for name, amount in resources.items():
@@ -113,12 +120,12 @@ class _Rollback:
     def _return_amount(
         self, consumer: Consumer, provider_uuid: str, name: str, amount: int
     ) -> Iterator[tuple[InventoryKey, int]]:
-        """Yield the inventories that an amount of a consumer is moved to, or stays on.
+        """Yield the inventories that get an amount of a consumer in the rollback, with their parts.
 
         An amount that has none or several of them to go to adds one of :attr:`obstacles`.
         """
         key = InventoryKey(provider_uuid, name)
-        origins = self._planned_origins(consumer.uuid, key)
+        origins = self._find_planned_origins(consumer.uuid, key)
         # As the plan gave it: each part goes back to its origin; an addition had none, and goes.
         if sum(origins.values()) == amount:
             yield from ((source, part) for source, part in origins.items() if source)
@@ -141,10 +148,10 @@ class _Rollback:
         if back < amount:
             yield key, amount - back
 
-    def _planned_origins(
+    def _find_planned_origins(
         self, consumer_uuid: str, key: InventoryKey
     ) -> Counter[InventoryKey | None]:
-        """Return the amounts that the plan moved to an inventory for a consumer, by their origin.
+        """Return the amounts that the plan gives a consumer of an inventory, by their origin.
 
         The origin of an addition is ``None``.
         """
@@ -181,7 +188,7 @@ class _Rollback:
 def _shift_total(
     expected: Inventory, planned: Inventory | None, live: Inventory | None
 ) -> Inventory:
-    """Return an expected inventory, with the difference that others have made to its total."""
+    """Return an expected inventory, with its total changed as others have changed the planned."""
     if planned is None or live is None or planned == live:
         return expected
     return structs.replace(live, total=max(live.total - planned.total + expected.total, 1))

@@ -13,7 +13,10 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapshot:
-    """Return a snapshot after some operations, which are not checked; generations stay as read."""
+    """Return a snapshot after some operations; generations stay as read.
+
+    It does not check whether Placement would accept the operations.
+    """
     states, consumers = dict(snapshot.providers), dict(snapshot.consumers)
     for operation in operations:
         _perform(operation, states, consumers)

@@ -20,12 +20,12 @@ from placementclient.model.providers import Provider, make_temporary_name
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def summarize(changes: Iterable[Change]) -> str:
-    """Count the providers and consumers that change, in a sentence without its full stop."""
+def summarize_changes(changes: Iterable[Change]) -> str:
+    """Return the numbers of changed providers and consumers, a sentence without full stop."""
     providers, consumers = Counter[str](), Counter[str]()
     for change in changes:
-        providers.update(filter(None, map(_provider_verb, change.providers)))
-        consumers.update(map(_consumer_verb, change.consumers))
+        providers.update(filter(None, map(_choose_provider_verb, change.providers)))
+        consumers.update(map(_choose_consumer_verb, change.consumers))
     clauses = (
         _count_verbs('provider', providers, ('create', 'change', 'delete')),
         _count_verbs('allocation', consumers, ('move', 'change', 'add', 'free')),
@@ -33,8 +33,8 @@ def summarize(changes: Iterable[Change]) -> str:
     return '; '.join(filter(None, clauses)) or 'Nothing to change'
 
 
-def _provider_verb(change: ProviderChange) -> str:
-    """Return ``create``, ``change`` or ``delete``; nothing for a provider that stays."""
+def _choose_provider_verb(change: ProviderChange) -> str:
+    """Return ``create``, ``change`` or ``delete``; empty for a provider that does not change."""
     if change.before is None:
         return 'create'
     return 'delete' if change.after is None else 'change' if change.is_changed else ''
@@ -49,7 +49,7 @@ def _count_verbs(noun: str, numbers: Counter[str], verbs: Iterable[str]) -> str:
     return f'{format_count(numbers[first], noun)} to {first}{"".join(rest)}'
 
 
-def _consumer_verb(change: ConsumerChange) -> str:
+def _choose_consumer_verb(change: ConsumerChange) -> str:
     """Return ``change`` if only amounts differ, else what happens to the units of all classes.
 
     That is ``add`` if no class loses any, ``free`` if none gains any, else ``move``.
@@ -70,7 +70,7 @@ def _consumer_verb(change: ConsumerChange) -> str:
 _EMPTY = ProviderState(Provider('', '', 0))
 
 
-def change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
+def list_change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     """Yield a row for each part of a change: providers in tree order, then consumers."""
     names = {
         state.uuid: state.name for side in (before, after) for state in side.providers.values()
@@ -81,29 +81,31 @@ def change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
             names[uuid] = make_temporary_name(names[uuid], uuid)
     walked = [state for side in (after, before) for state in side.walk()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
-        yield from _provider_rows(before.providers.get(uuid), after.providers.get(uuid), names)
+        yield from _list_provider_rows(before.providers.get(uuid), after.providers.get(uuid), names)
     for pair in find_changed_consumers(before, after):
-        yield from _consumer_rows(pair, names)
+        yield from _list_consumer_rows(pair, names)
 
 
-def _consumer_rows(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[ChangeRow]:
-    """Yield the rows of a consumer: its allocations, its owner."""
+def _list_consumer_rows(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[ChangeRow]:
     name = f'consumer {pair.uuid}'
-    was, desired = _differing_allocations(pair.before.allocations, pair.after.allocations, names)
+    was, desired = _find_differing_allocations(
+        pair.before.allocations, pair.after.allocations, names
+    )
     if was != desired:
         yield ChangeRow(name, 'allocations', was or None, desired or None)
     if not pair.keeps_owner and pair.before.allocations and pair.after.allocations:
-        yield ChangeRow(name, 'owner', _owner_fields(pair.before), _owner_fields(pair.after))
+        yield ChangeRow(
+            name, 'owner', _make_owner_fields(pair.before), _make_owner_fields(pair.after)
+        )
 
 
-def _provider_rows(
+def _list_provider_rows(
     before: ProviderState | None, after: ProviderState | None, names: Mapping[str, str]
 ) -> Iterator[ChangeRow]:
-    """Yield the rows of a provider: its position, inventories, traits and aggregates."""
     state = after or before
     assert state is not None
     name = names[state.uuid]
-    parents = [_parent_name(state, names) for state in (before, after)]
+    parents = [_get_parent_name(state, names) for state in (before, after)]
     if before is None:
         yield ChangeRow(name, 'create', None, {'parent': parents[1]})
     elif after is None:
@@ -115,36 +117,35 @@ def _provider_rows(
             yield ChangeRow(name, 'parent', *parents)
     was, desired = before or _EMPTY, after or _EMPTY
     for kind in sorted({*was.inventories, *desired.inventories}):
-        yield from _inventory_rows(
+        yield from _list_inventory_rows(
             name, kind, was.inventories.get(kind), desired.inventories.get(kind)
         )
-    yield from _name_rows(name, 'traits', was.traits, desired.traits)
-    yield from _name_rows(name, 'aggregates', was.aggregates, desired.aggregates)
+    yield from _list_name_rows(name, 'traits', was.traits, desired.traits)
+    yield from _list_name_rows(name, 'aggregates', was.aggregates, desired.aggregates)
 
 
-def _parent_name(state: ProviderState | None, names: Mapping[str, str]) -> str | None:
-    """Return the name of the parent of a provider; ``None`` of a root."""
+def _get_parent_name(state: ProviderState | None, names: Mapping[str, str]) -> str | None:
     parent = state.provider.parent_provider_uuid if state else None
     return names.get(parent, parent) if parent else None
 
 
-def _name_rows(
+def _list_name_rows(
     provider: str, kind: str, before: frozenset[str], after: frozenset[str]
 ) -> Iterator[ChangeRow]:
-    """Yield the row of the traits or the aggregates of a provider, if they change."""
+    """Yield a row for the traits or the aggregates of a provider, if they change."""
     if before != after:
         yield ChangeRow(
             provider, kind, sorted(before - after) or None, sorted(after - before) or None
         )
 
 
-def _inventory_rows(
+def _list_inventory_rows(
     provider: str, name: str, before: Inventory | None, after: Inventory | None
 ) -> Iterator[ChangeRow]:
-    """Yield the rows of one inventory: one for each field, or one if it comes or goes."""
+    """Yield a row for each changed field of an inventory, or one row if it comes or goes."""
     if before is None or after is None:
         if before is not after:
-            fields = (chosen_fields(side) if side else None for side in (before, after))
+            fields = (list_non_default_fields(side) if side else None for side in (before, after))
             yield ChangeRow(provider, name, *fields)
         return
     was, desired = before.as_fields(), after.as_fields()
@@ -153,7 +154,7 @@ def _inventory_rows(
             yield ChangeRow(provider, f'{name}:{field}', was[field], desired[field])
 
 
-def chosen_fields(inventory: Inventory) -> dict[str, int | float]:
+def list_non_default_fields(inventory: Inventory) -> dict[str, int | float]:
     """Return the fields of an inventory that differ from the defaults of Placement."""
     default = Inventory(inventory.total).as_fields()
     fields = inventory.as_fields()
@@ -164,10 +165,10 @@ def chosen_fields(inventory: Inventory) -> dict[str, int | float]:
     }
 
 
-def _differing_allocations(
+def _find_differing_allocations(
     before: Allocations, after: Allocations, names: Mapping[str, str]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
-    """Return the allocations that differ, by the names of providers."""
+    """Return the allocations that differ, before and after, by the names of providers."""
     differing = [uuid for uuid in {**before, **after} if before.get(uuid) != after.get(uuid)]
     sides = (
         {names.get(uuid, uuid): dict(side[uuid]) for uuid in differing if uuid in side}
@@ -177,8 +178,7 @@ def _differing_allocations(
     return first, second
 
 
-def _owner_fields(consumer: Consumer) -> dict[str, str | None]:
-    """Return the project, the user and the type of a consumer."""
+def _make_owner_fields(consumer: Consumer) -> dict[str, str | None]:
     return {
         'project_id': consumer.project_id,
         'user_id': consumer.user_id,
@@ -187,7 +187,7 @@ def _owner_fields(consumer: Consumer) -> dict[str, str | None]:
 
 
 def describe_row(row: ChangeRow) -> str:
-    """Return a clause about a remaining part of a change."""
+    """Return a clause about a changed value: ``object: part is one value, not the other``."""
     return (
         f'{row.object}: {row.change} is {format_value(row.before)}, not {format_value(row.after)}'
     )
@@ -196,5 +196,7 @@ def describe_row(row: ChangeRow) -> str:
 def format_value(value: object) -> str:
     """Return a value as text for a sentence."""
     if isinstance(value, Inventory):
-        return ', '.join(f'{field} {amount}' for field, amount in chosen_fields(value).items())
+        return ', '.join(
+            f'{field} {amount}' for field, amount in list_non_default_fields(value).items()
+        )
     return 'nothing' if value in (None, {}) else str(value)

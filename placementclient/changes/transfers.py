@@ -36,9 +36,9 @@ class _ProviderGroup(NamedTuple):
 
 
 def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
-    """Yield the operations between the inventories and allocations of two snapshots.
+    """Yield the operations from the inventories and allocations of one snapshot to another's.
 
-    As few as possible share a request: only where neither order would do.
+    As few as possible share a request: only where neither can come first.
     """
     pairs = list(find_changed_consumers(before, after))
     transfer = _InventoryTransfer(before, after, pairs)
@@ -55,7 +55,7 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     yield from _set_allocations(releases)
     for group in reshaped:
         yield _make_reshape(transfer.before, between, group)
-    yield from _set_allocations([*others, *_owner_changes(moving.values())])
+    yield from _set_allocations([*others, *_list_owner_changes(moving.values())])
     yield from _set_inventories(between, transfer.after, transfer.gone)
 
 
@@ -68,7 +68,7 @@ def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     }
     if changed or any(pair.changes_allocations for pair in pairs):
         yield _make_reshape(transfer.before, transfer.after, _ProviderGroup(changed, pairs))
-    yield from _set_allocations(_owner_changes(pairs))
+    yield from _set_allocations(_list_owner_changes(pairs))
 
 
 def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
@@ -79,10 +79,10 @@ def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, st
             yield uuid, successor.uuid
 
 
-def _owner_changes(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
-    """Return the new owners and types of reshaped consumers, which the reshape does not set."""
+def _list_owner_changes(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
+    """Return the changes of owners and types of consumers, which a reshape does not set."""
     return [
-        ConsumerChange(_with_new_allocations(pair), pair.after)
+        ConsumerChange(_replace_allocations(pair), pair.after)
         for pair in pairs
         if not pair.keeps_owner
     ]
@@ -96,14 +96,12 @@ class _UsageCount:
         self.restart_peak()
 
     def restart_peak(self) -> None:
-        """Let the highest usages be those of now."""
         self.peak = {uuid: used.copy() for uuid, used in self.now.items()}
 
-    def add(self, pairs: Sequence[ConsumerChange], *, is_unordered: bool = False) -> None:
+    def add_consumers(self, pairs: Sequence[ConsumerChange], *, is_unordered: bool = False) -> None:
         """Count the consumers of one request.
 
-        :param is_unordered: whether other requests may come before it that need what it frees: then
-            only its gains count
+        :param is_unordered: whether its place among the requests is open: then only gains count
         """
         for (uuid, name), gain in _sum_net_gains(pairs).items():
             if gain < 0 and is_unordered:
@@ -121,8 +119,8 @@ class _InventoryTransfer:
         self._snapshot = before
         self.gone = before.providers.keys() - after.providers.keys()
         uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
-        self.before = {uuid: _inventories_of(before, uuid) for uuid in uuids}
-        self.after = {uuid: _inventories_of(after, uuid) for uuid in uuids}
+        self.before = {uuid: _get_inventories(before, uuid) for uuid in uuids}
+        self.after = {uuid: _get_inventories(after, uuid) for uuid in uuids}
         self._gained = {
             (uuid, name) for pair in pairs for uuid, name, gain in pair.gains() if gain > 0
         }
@@ -142,7 +140,7 @@ class _InventoryTransfer:
         """
         usage = _UsageCount(self._snapshot)
         for pair in releases:
-            usage.add([pair])
+            usage.add_consumers([pair])
         usage.restart_peak()
         pending, result = deque(groups), list[_ProviderGroup]()
         waiting = 0
@@ -153,14 +151,17 @@ class _InventoryTransfer:
                 pending.append(group)
                 continue
             waiting = 0
-            usage.add(group.pairs)
+            usage.add_consumers(group.pairs)
             result.append(group)
         for pair in others:
-            usage.add([pair], is_unordered=True)
+            usage.add_consumers([pair], is_unordered=True)
         return result, usage.peak
 
     def _has_room(self, group: _ProviderGroup, used: Mapping[str, Counter[str]]) -> bool:
-        """Return whether the providers that stay as they are have room for the consumers now."""
+        """Return whether the consumers of a group have room outside its providers.
+
+        :param used: the usages now
+        """
         return all(
             used.get(uuid, Counter[str]())[name] + gain <= self.after[uuid][name].capacity
             for (uuid, name), gain in _sum_net_gains(group.pairs).items()
@@ -168,9 +169,9 @@ class _InventoryTransfer:
         )
 
     def is_exchange(self, group: _ProviderGroup) -> bool:
-        """Return True if inventory goes while other inventory comes, or consumers get something.
+        """Return whether a group needs a reshape: it loses inventory, and gains some or amounts.
 
-        A single provider that no consumer is tied to changes all its inventories in any request.
+        One provider without consumers in its group needs none: a request sets all its inventories.
         """
         uuids = group.provider_uuids
         is_tied = group.pairs or len(uuids) > 1
@@ -187,7 +188,7 @@ class _InventoryTransfer:
         Placement checks all allocations of a consumer against the present inventory, also older
         ones. If that is too small, a temporary inventory has exactly the needed amount.
 
-        :param together: the providers whose inventories change together with allocations
+        :param together: the UUIDs of the providers whose inventories a reshape changes
         :param peak: the highest usages meanwhile
         """
         touched = {uuid for pair in pairs for uuid in pair.provider_uuids}
@@ -222,7 +223,7 @@ def _is_granted(inventory: Inventory, amount: int, used: int, is_grown: bool) ->
 
 
 def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[InventoryKey]:
-    """Return how much more some consumers hold together, by provider and class."""
+    """Return how much more all the consumers have afterwards, by provider and class."""
     gains = Counter[InventoryKey]()
     for pair in pairs:
         for uuid, name, gain in pair.gains():
@@ -230,7 +231,7 @@ def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[InventoryKey]:
     return gains
 
 
-def _inventories_of(snapshot: Snapshot, uuid: str) -> Inventories:
+def _get_inventories(snapshot: Snapshot, uuid: str) -> Inventories:
     """Return the inventories of a provider; none if it does not exist."""
     state = snapshot.providers.get(uuid)
     return state.inventories if state else {}
@@ -266,7 +267,10 @@ def _group_providers(
 def _set_inventories(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], without: Set[str]
 ) -> Iterator[Operation]:
-    """Set the inventories that change, of all but some providers."""
+    """Yield the operations that set changed inventories.
+
+    :param without: the UUIDs of providers that are left out
+    """
     for uuid, desired in after.items():
         if uuid not in without and desired != before[uuid]:
             yield SetInventories(uuid, before[uuid], desired)
@@ -275,12 +279,11 @@ def _set_inventories(
 def _make_reshape(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], group: _ProviderGroup
 ) -> Operation:
-    """Return the one request for a group of providers and its consumers."""
     inventories = (
         SetInventories(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)
     )
     consumers = (
-        ConsumerChange(pair.before, _with_new_allocations(pair))
+        ConsumerChange(pair.before, _replace_allocations(pair))
         for pair in sorted(group.pairs, key=lambda pair: pair.uuid)
         if pair.changes_allocations
     )
@@ -288,7 +291,10 @@ def _make_reshape(
 
 
 def _set_allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
-    """Write consumers many at a time; those that get a type apart, as a body has one version."""
+    """Yield the operations that write consumers, many at a time.
+
+    Those that get a type have their own operations: a request can set a type for all or none.
+    """
 
     def sets_type(pair: ConsumerChange) -> bool:
         return bool(pair.after.allocations) and pair.before.type != pair.after.type
@@ -300,6 +306,6 @@ def _set_allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
             yield SetAllocations(tuple(before), tuple(after))
 
 
-def _with_new_allocations(pair: ConsumerChange) -> Consumer:
-    """Return a consumer once it has its new allocations and still its old owner and type."""
+def _replace_allocations(pair: ConsumerChange) -> Consumer:
+    """Return a consumer with its new allocations, and still its old owner and type."""
     return replace(pair.before, allocations=pair.after.allocations)

@@ -44,10 +44,10 @@ REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 RETRIED = (*REFUSALS, PlannedAgain, errors.NoAnswer)
 
 
-def refuse_names_elsewhere(
+def refuse_names_in_other_trees(
     client: Client, live: Snapshot, operations: Iterable[ops.Operation]
 ) -> None:
-    """Check that no provider to create exists in another tree than those of a state.
+    """Check that no provider to create has the name of one outside the trees of a state.
 
     :raises LeftAlone: names it and its tree
     """

@@ -4,8 +4,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from placementclient.changes.atomic_merge import merge_at_once
-from placementclient.changes.merge import Merged, merge
+from placementclient.changes.atomic_merge import merge_atomic_change
+from placementclient.changes.merge import MergeResult, merge
 from placementclient.changes.obstacles import make_obstacle
 from placementclient.changes.operations import Operation
 from placementclient.changes.phases import (
@@ -26,37 +26,38 @@ def merge_change(
     sent: Iterable[Operation] | None = None,
     *,
     backward: bool = False,
-) -> Merged:
+) -> MergeResult:
     """Return the operations that remain of a change, and the obstacles, as :func:`merge` does.
 
-    Of an atomic change nothing is left to do as soon as there is an obstacle; if the live
-    inventories show that its request is done, the operations around it remain.
+    An atomic change with an obstacle has no operations. If the live inventories show that its
+    request is done, its preparation remains.
 
     :param backward: whether the change is rolled back
     """
-    around = make_preparation(change)
-    if around is None or _is_request_done(change, live, backward):
-        part = around or change
+    preparation = make_preparation(change)
+    if preparation is None or _is_request_done(change, live, backward):
+        part = preparation or change
         return merge(*part.order_snapshots(backward=backward), live, sent, backward=backward)
-    merged = merge_at_once(*change.order_snapshots(backward=backward), live, backward=backward)
+    merged = merge_atomic_change(
+        *change.order_snapshots(backward=backward), live, backward=backward
+    )
     drifts = (
         _find_newcomers(change, live, backward=True)
         if backward
         else _find_broken_preconditions(change, live)
     )
     obstacles = sorted(drifts, key=lambda drift: not drift.is_error) or merged.obstacles
-    return Merged(
+    return MergeResult(
         () if obstacles else merged.operations, tuple(obstacles[:1]), has_pending_request=True
     )
 
 
 def _is_request_done(change: Change, live: Snapshot, backward: bool) -> bool:
-    """Return whether the inventories show that the request of an atomic change is done."""
     return is_moved_back(change, live) if backward else find_phase(change, live) is Phase.AFTER
 
 
 def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield what others have changed since the plan that the request must not overwrite."""
+    """Yield an obstacle for each change of others that the request would overwrite."""
     by_name = {state.name: state.uuid for state in live.providers.values()}
     for provider in change.providers:
         state = live.providers.get(provider.uuid)
@@ -95,14 +96,14 @@ def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Findi
 
 
 def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
-    """Yield the consumers that hold a class which moves away, unknown to the plan."""
+    """Yield an obstacle for each consumer with a moving class that the plan does not know."""
     planned = {consumer.uuid for consumer in change.consumers}.union(change.residents)
     staying = Counter[tuple[str, str, str]]()
     for row in change.reasons:
         if row.from_provider == row.to_provider and row.from_provider is not None:
             staying[row.consumer_uuid, row.from_provider, row.resource_class] += row.amount
     for provider in change.providers:
-        moving = _shrinking_classes(provider, backward=backward)
+        moving = _list_shrinking_classes(provider, backward=backward)
         for consumer in live.consumers_on(provider.uuid) if moving else ():
             allocated = consumer.allocations[provider.uuid]
             for name in () if consumer.uuid in planned else moving.intersection(allocated):
@@ -111,8 +112,8 @@ def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -
                     yield _make_consumer_obstacle(consumer.uuid, message)
 
 
-def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
-    """Return the classes of which a provider has less afterwards."""
+def _list_shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
+    """Return the classes of which the change leaves a provider less capacity."""
     before, after = change.content_before.inventories, change.content_after.inventories
     if backward:
         before, after = after, before
@@ -126,7 +127,7 @@ def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
 def _find_moved_providers(
     change: Change, provider: ProviderChange, live: Snapshot
 ) -> Iterator[Finding]:
-    """Yield a provider that is, or would be made, in another tree than planned."""
+    """Yield an obstacle for a provider that is, or would be created, in another tree."""
     state, root_uuid = live.providers.get(provider.uuid), provider.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
         yield make_obstacle(
@@ -147,7 +148,7 @@ def _find_moved_providers(
 
 
 def _find_changed_consumers(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield the consumers of a change that hold something else than when it was planned."""
+    """Yield an obstacle for each consumer that has other allocations than when it was planned."""
     for consumer in change.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations
         allocated = current.allocations if current else {}

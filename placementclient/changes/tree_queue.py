@@ -43,8 +43,9 @@ class TreeQueue:
 
     Whatever ends the run, :meth:`outcome` has a result of each.
 
-    :param limit: the most changes to begin, without those that are rolled back already
+    :param limit: the most changes to begin; those that turn out to be rolled back do not count
     :param max_failures: the number of failed or skipped trees after which no other begins
+    :param report: called with each result
     :param warn: called with a sentence that the operator must see while the run goes on
     :param backward: whether the plan is taken back: then the last one is begun first
     """
@@ -89,7 +90,7 @@ class TreeQueue:
         except KeyboardInterrupt:
             self._stopped = Interrupted('Interrupted')
         except Exception as reason:
-            self._stopped = _as_placement_error(reason)
+            self._stopped = _wrap_exception(reason)
 
     def run(self, run_change: Callable[[Change], TreeResult], workers: int) -> None:
         """Run all changes until the run must stop.
@@ -104,46 +105,45 @@ class TreeQueue:
         with ThreadPoolExecutor(workers) as pool:
             try:
                 while True:
-                    while len(running) < workers and ready and self._may_begin():
+                    while len(running) < workers and ready and self._may_begin_change():
                         change = ready.popleft()
                         self._startable -= 1
                         self._begun.add(change.root_provider_uuid)
                         running[pool.submit(run_change, change)] = change
                     if not running:
                         break
-                    self._collect(running, wait(running, return_when=FIRST_COMPLETED).done)
+                    self._collect_results(running, wait(running, return_when=FIRST_COMPLETED).done)
             except BaseException:
                 # Trees under way come to their end all the same, and are reported.
                 if running:
                     trees = format_count(len(running), 'tree')
                     self._warn(f'Waiting for {trees} under way; a second Ctrl-C does not wait')
-                self._collect(running, as_completed(list(running)))
+                self._collect_results(running, as_completed(list(running)))
                 raise
 
     def outcome(self) -> Outcome:
         """Return the results of all changes, in the order of the plan."""
         return Outcome(
             [
-                self._results.get(uuid) or self._result_without_end(change)
+                self._results.get(uuid) or self._make_result_without_end(change)
                 for uuid, change in self.changes.items()
             ],
             self._stopped,
         )
 
-    def _may_begin(self) -> bool:
-        """Return whether one more change may begin."""
+    def _may_begin_change(self) -> bool:
         return self._startable > 0 and self._failures_left > 0 and self._stopped is None
 
-    def _collect(
+    def _collect_results(
         self, running: dict[Future[TreeResult], Change], ended: Iterable[Future[TreeResult]]
     ) -> None:
-        """Record the results of the changes that have ended, and take them off the running."""
+        """Record the results of changes that have ended, and remove them from ``running``."""
         for future in ended:
             change = running.pop(future)
             try:
                 result = future.result()
             except Exception as failure:
-                reason = _as_placement_error(failure)
+                reason = _wrap_exception(failure)
                 if isinstance(reason, (*_FATAL, Unexpected)):
                     self._stopped = self._stopped or reason
                 result = make_result(change, TreeState.FAILED, reason)
@@ -151,7 +151,7 @@ class TreeQueue:
                 self._startable += 1
             self.record_result(result)
 
-    def _result_without_end(self, change: Change) -> TreeResult:
+    def _make_result_without_end(self, change: Change) -> TreeResult:
         """Return the result of a change that was interrupted, or never started."""
         if change.root_provider_uuid in self._begun:
             return make_result(
@@ -163,8 +163,8 @@ class TreeQueue:
 
 
 @contextlib.contextmanager
-def outcomes_unknown_without_answer() -> Iterator[None]:
-    """Raise :class:`OutcomeUnknown` for all answers that leave the outcome of a request unknown."""
+def raise_unknown_outcome() -> Iterator[None]:
+    """Raise :class:`OutcomeUnknown` if a request in this block has no answer."""
     try:
         yield
     except errors.NoAnswer as reason:
@@ -180,6 +180,6 @@ def make_result(
     )
 
 
-def _as_placement_error(reason: Exception) -> PlacementError:
+def _wrap_exception(reason: Exception) -> PlacementError:
     """Return an exception as an error of this package."""
     return reason if isinstance(reason, PlacementError) else Unexpected(reason)

@@ -40,7 +40,6 @@ class WrittenValues:
             self._add_operation(operation)
 
     def _add_operation(self, operation: ops.Operation) -> None:
-        """Add the values that an operation has written."""
         match operation:
             case ops.CreateProvider():
                 position = operation.name, operation.parent_provider_uuid
@@ -55,12 +54,12 @@ class WrittenValues:
                 self._add_inventories(operation)
             case ops.SetAllocations():
                 for consumer in operation.after:
-                    self.consumers[consumer.uuid].append(comparable_values(consumer))
+                    self.consumers[consumer.uuid].append(get_values(consumer))
             case ops.Reshape():
                 for change in operation.inventories:
                     self._add_inventories(change)
                 for moved in operation.consumers:
-                    self.consumers[moved.uuid].append(comparable_values(moved.after))
+                    self.consumers[moved.uuid].append(get_values(moved.after))
 
     def _add_inventories(self, change: ops.SetInventories) -> None:
         self.providers.add(change.provider_uuid)
@@ -72,7 +71,7 @@ class WrittenValues:
     def undo_writes(self, uuid: str, name: str, live: Inventory | None) -> Inventory | None:
         """Return an inventory as it would be if none of the operations had been sent.
 
-        The other fields of an inventory that an operation wrote may be of others: they stay.
+        A value that others have set since stays.
         """
         for before, after in reversed(self._steps[InventoryKey(uuid, name)]):
             if live == after:
@@ -81,10 +80,10 @@ class WrittenValues:
 
 
 def is_request_lost(operation: ops.Operation, live: Snapshot) -> bool:
-    """Return whether a request was not carried out: one of its consumers is as it was before."""
+    """Return whether a request was not carried out: one of its consumers is as before."""
     return isinstance(operation, ops.SetAllocations) and any(
         consumer.allocations
-        and comparable_values(live.consumers.get(consumer.uuid)) == comparable_values(consumer)
+        and get_values(live.consumers.get(consumer.uuid)) == get_values(consumer)
         for consumer in operation.before
     )
 
@@ -102,7 +101,7 @@ def find_repeated_writes(operations: Iterable[ops.Operation]) -> Iterator[str]:
 
 
 def _list_writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
-    """Yield the parts that an operation changes, with their new values."""
+    """Yield each part that an operation changes, as text, with its new value."""
     match operation:
         case ops.CreateProvider(uuid, name):
             yield f'the provider {name}', uuid
@@ -114,29 +113,29 @@ def _list_writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
             changed = before ^ after
             yield from ((f'the aggregate {name} of {uuid}', name in after) for name in changed)
         case ops.SetInventories():
-            yield from _inventory_writes(operation)
+            yield from _list_inventory_writes(operation)
         case ops.SetAllocations(_, consumers):
-            yield from map(_consumer_write, consumers)
+            yield from map(_make_consumer_write, consumers)
         case ops.Reshape(inventories, moved):
-            yield from (write for change in inventories for write in _inventory_writes(change))
-            yield from (_consumer_write(change.after) for change in moved)
+            yield from (write for change in inventories for write in _list_inventory_writes(change))
+            yield from (_make_consumer_write(change.after) for change in moved)
 
 
-def _inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, object]]:
-    """Yield the inventories that an operation changes, with their new values."""
+def _list_inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, object]]:
+    """Yield each inventory that an operation changes, as text, with its new value."""
     for name in {**change.before, **change.after}:
         inventory = change.after.get(name)
         if inventory != change.before.get(name):
             yield f'the inventory of {name} of {change.provider_uuid}', inventory
 
 
-def _consumer_write(consumer: Consumer) -> tuple[str, object]:
-    """Return the allocations of a consumer as a part that an operation changes."""
-    return f'the allocations of {consumer.uuid}', str(comparable_values(consumer))
+def _make_consumer_write(consumer: Consumer) -> tuple[str, object]:
+    """Return the allocations of a consumer, as text, with their new value."""
+    return f'the allocations of {consumer.uuid}', str(get_values(consumer))
 
 
-def comparable_values(consumer: Consumer | None) -> ConsumerValues:
-    """Return the values of a consumer that a change compares."""
+def get_values(consumer: Consumer | None) -> ConsumerValues:
+    """Return the values of a consumer that a change compares; nothing if it has no allocations."""
     if consumer is None or not consumer.allocations:
         return ConsumerValues({}, None)
     return ConsumerValues(consumer.allocations, consumer.owner)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from placementclient.api import resource_provider
 from placementclient.basis import errors
-from placementclient.changes.summary import change_rows
+from placementclient.changes.summary import list_change_rows
 from placementclient.client.http import Client
 from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, explain_verdict
 from placementclient.model.consumers import Consumer
@@ -99,7 +99,7 @@ class RepairProducer(StateProducer):
         by_part = {
             (row.object, row.change): result
             for tree, result in zip(changes, results, strict=False)
-            for row in change_rows(tree.before, tree.after)
+            for row in list_change_rows(tree.before, tree.after)
         }
         return {
             number: self._describe_result(number, by_part.get(part), part) or otherwise

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from placementclient.basis.wording import format_count, merge_alike_sentences
-from placementclient.changes.summary import change_rows
-from placementclient.changes.summary import summarize as changes_summary
+from placementclient.changes.summary import list_change_rows
+from placementclient.changes.summary import summarize_changes as changes_summary
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.plans import Change, Plan, PlannedRow, RowLabel
 from placementclient.model.snapshots import ProviderState
@@ -61,7 +61,7 @@ def format_plan(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
 def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
     """Yield the trees of a plan without a specification, each before and after."""
     for tree in trees:
-        parts = list(change_rows(tree.before, tree.after))
+        parts = list(list_change_rows(tree.before, tree.after))
         if is_summary:
             yield f'  {tree.root_provider_name}: {format_count(len(parts), "change")}'
         else:

@@ -19,7 +19,7 @@ from placementclient.changes.tree_queue import (
     Reporter,
     TreeQueue,
     make_result,
-    outcomes_unknown_without_answer,
+    raise_unknown_outcome,
 )
 from placementclient.client.http import Client
 from placementclient.model import snapshots
@@ -69,7 +69,7 @@ def apply(
     """
     carrier, selected = _make_carrier(client, plan), plan.select_changes(trees)
     carrier.check_plan(selected)
-    identity = plans.plan_digest(plan)
+    identity = plans.get_plan_digest(plan)
     with journal.open_journal(journal_path, identity, backward=backward) as carrier.journal:
         carrier.check_new_plans(journal_path)
         queue = TreeQueue(
@@ -81,7 +81,7 @@ def apply(
             backward=backward,
         )
         with queue.stop_on_error():
-            with outcomes_unknown_without_answer():
+            with raise_unknown_outcome():
                 _record_finished_changes(carrier, queue, workers, backward)
                 comparisons = _compare_startable_changes(
                     carrier, queue, workers, other_service, backward
@@ -127,7 +127,7 @@ def _record_finished_changes(
     finished = [
         change
         for uuid, change in queue.changes.items()
-        if carrier.journal.record_for(uuid).ended == done
+        if carrier.journal.get_record(uuid).ended == done
     ]
     for result in _call_for_changes(carrier, make_result_if_finished, finished, workers):
         if result is not None:
@@ -244,7 +244,7 @@ def load_carrier(client: Client, plan: Plan, journal_path: str | None) -> Carrie
     carrier = _make_carrier(client, plan)
     if journal_path is not None:
         carrier.journal = journal.Journal(
-            None, journal.read_records(journal_path, plans.plan_digest(plan))
+            None, journal.read_records(journal_path, plans.get_plan_digest(plan))
         )
         carrier.check_new_plans(journal_path)
     return carrier

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from placementclient.basis import errors
 from placementclient.basis.wording import join_names
-from placementclient.changes.summary import change_rows, describe_row
+from placementclient.changes.summary import describe_row, list_change_rows
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.embedded import Direct
@@ -48,7 +48,7 @@ def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Re
         rolled_back = engines.rollback(client, plan, journal_path, trees=trees, other_service=True)
         remains = [
             Finding(row.change, row.object, reason=describe_row(row))
-            for row in change_rows(capture(client), before)
+            for row in list_change_rows(capture(client), before)
         ]
     return Rehearsal(applied, differences, rolled_back, remains)
 

@@ -7,7 +7,7 @@ from placementclient.api import reshaper
 from placementclient.basis import errors
 from placementclient.changes import phases
 from placementclient.changes.carrier import Carrier
-from placementclient.changes.inspector import Remaining
+from placementclient.changes.inspector import RemainingChange
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.records import operations
 from placementclient.changes.tree_attempts import PlannedAgain
@@ -49,7 +49,7 @@ class ReshapeCarrier(Carrier):
             except invariants.BadPlan as fault:
                 raise errors.BadFile(path, str(fault)) from None
 
-    def read_remaining(self, change: Change) -> Remaining:
+    def read_remaining(self, change: Change) -> RemainingChange:
         """Read the trees of a change; return the operations that remain.
 
         :raises PlannedAgain: if a tree has changed, and the journal has a new plan for it
@@ -70,7 +70,7 @@ class ReshapeCarrier(Carrier):
         :param drift: the difference because of which it is planned again, for the error
         :raises LeftAlone: if the new plan would not do what was reviewed
         """
-        current = self.latest_version(change)
+        current = self.get_latest_version(change)
         snapshot = _drop_empty_new_providers(self.capture_trees(current), current)
         try:
             again = replan.replan_tree(snapshot, self.plan, current)

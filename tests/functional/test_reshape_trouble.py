@@ -82,6 +82,6 @@ def test_apply_goes_on_from_any_prefix_of_the_journal(client, tmp_path):
         path.write_bytes(whole[:length])
         outcome = engines.apply(client, plan, str(path))
         assert outcome.exit_status is ExitStatus.DONE, (length, outcome)
-        with journal.open_journal(str(path), plans.plan_digest(plan)) as opened:
-            assert opened.record_for(plan.changes[0].root_provider_uuid).ended == 'applied'
+        with journal.open_journal(str(path), plans.get_plan_digest(plan)) as opened:
+            assert opened.get_record(plan.changes[0].root_provider_uuid).ended == 'applied'
     assert engines.verify(client, plan) == []

@@ -42,7 +42,7 @@ class ChangeRecord(msgspec.Struct, frozen=True):
 
 
 def find_plan_faults(plan: Plan) -> Iterator[str]:
-    """Yield the reasons why a plan is invalid.
+    """Yield a sentence for each reason why a plan is invalid.
 
     A provider must change in only one tree, and values must be such as Placement takes.
     """
@@ -87,7 +87,6 @@ def encode_change(change: Change) -> ChangeRecord:
 
 
 def _encode_side(snapshot: Snapshot) -> SideRecord:
-    """Return the record of the state before or after a change."""
     return SideRecord(
         tuple(map(snapshots.make_provider_record, snapshot.providers.values())),
         {
@@ -116,7 +115,6 @@ def decode_change(record: ChangeRecord, shared: SharedParts | None = None) -> Ch
 
 
 def _decode_side(record: SideRecord, shared: SharedParts) -> Snapshot:
-    """Return the state before or after a change from its record."""
     return Snapshot(
         (snapshots.make_provider_state(state, shared) for state in record.providers),
         (snapshots.make_consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),

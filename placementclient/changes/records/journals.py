@@ -107,14 +107,14 @@ def _decode_line(number: int, line: bytes, path: str) -> JournalEntry | None:
 
 
 def _make_error(path: str, number: int, reason: str) -> errors.BadFile:
-    """Return the error for a line; for the first one, that the file is no journal."""
+    """Return the error about a line; about the first one, that the file is no journal."""
     if number == 1:
         return errors.BadFile(path, 'not a journal')
     return errors.BadFile(path, f'damaged journal: {reason}', number)
 
 
 def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None], path: str) -> None:
-    """Check that a journal begins with its first line; torn copies of it may come before."""
+    """Check that the first line names a journal; incomplete copies of it may come before."""
     first = next(filter(None, entries), None)
     torn = lines if first is None else lines[: entries.index(first)]
     are_beginnings = all(

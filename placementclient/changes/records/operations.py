@@ -14,7 +14,7 @@ from placementclient.files.encoding import encode_json
 
 
 def encode_brief(operation: ops.Operation) -> dict[str, object]:
-    """Return the record of an operation for a reader; the values are in the states of the plan."""
+    """Return a short record of an operation, for a reader: the plan has the values."""
     facts: dict[str, object]
     match operation:
         case ops.EnsureClass() | ops.EnsureTrait() | ops.CreateProvider():
@@ -49,8 +49,8 @@ _DONE = {
 }
 
 
-def describe_done(record: Mapping[str, object], names: Mapping[str, str]) -> str:
-    """Return a clause about an operation that is done; none for the name of a class or trait.
+def describe_done_operation(record: Mapping[str, object], names: Mapping[str, str]) -> str:
+    """Return a clause about an operation that is done; empty for the name of a class or trait.
 
     :param names: of providers, by UUID
     """
@@ -76,9 +76,9 @@ def encode_whole(operation: ops.Operation) -> dict[str, object]:
 
 
 def decode_whole(record: Mapping[str, object]) -> ops.Operation:
-    """Return the operation of a record of :func:`encode_whole`.
+    """Return the operation of a record that :func:`encode_whole` made.
 
-    :raises LookupError, ValueError: if it is none
+    :raises LookupError, ValueError: if another function made it
     """
     operation: ops.Operation = msgspec.convert(record['values'], _TYPES[str(record['operation'])])
     return operation

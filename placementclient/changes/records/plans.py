@@ -84,7 +84,7 @@ def decode(content: bytes, path: str) -> Plan:
     return replace(plan, digest=document.digest)
 
 
-def plan_digest(plan: Plan) -> str:
+def get_plan_digest(plan: Plan) -> str:
     """Return the digest that identifies a plan."""
     return plan.digest if plan.digest is not None else encoding.compute_digest(_encode_lines(plan))
 
@@ -96,21 +96,19 @@ def make_document(plan: Plan) -> dict[str, object]:
 
 
 def _make_change_document(change: Change) -> dict[str, object]:
-    """Return a change for programs, with the operations of its rollback as ``inverse``."""
+    """Return a change for programs: its record, and its rollback operations as ``inverse``."""
     inverse = list_operations(change, backward=True)
     document = convert_to_json(changes.encode_change(change))
     return {**document, 'inverse': [operations.encode_brief(item) for item in inverse]}
 
 
 def _decode_recipe(source: FileContent, record: Recipe[msgspec.Raw]) -> Recipe[Spec]:
-    """Return the recipe of a plan with its specification decoded."""
     document = source.decode(msgspec.json.Decoder(), record.spec, 'recipe.spec')
     spec = specifications.convert_specification(document, source.path)
     return Recipe(spec, record.assignments, record.options)
 
 
 def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
-    """Return the fields of a plan that come before its trees."""
     recipe = None
     if plan.recipe is not None:
         recipe = Recipe(plan.recipe.spec.record, plan.recipe.assignments, plan.recipe.options)

@@ -82,7 +82,7 @@ def _allow_short_forms(types: dict[str, Any]) -> None:
 
 
 def _drop_null(fields: dict[str, Any], *names: str) -> None:
-    """Replace fields of a type, each of which is a value or null, by the form of the value."""
+    """Forbid null for fields of a type that may be a value or null."""
     for name in names:
         value, null = fields[name]['anyOf']
         assert null == {'type': 'null'}, name
@@ -90,7 +90,7 @@ def _drop_null(fields: dict[str, Any], *names: str) -> None:
 
 
 def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
-    """Add trees as "tree export" writes them; return the form of one tree with moves in it."""
+    """Allow trees, as "tree export" writes them; return the form of a tree with its moves."""
     types |= _add_descriptions(msgspec.json.schema(DeclaredProvider))['$defs']
     declared, record = types['DeclaredProvider'], types['SpecRecord']
     fields = declared['properties']
@@ -104,7 +104,7 @@ def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_descriptions(part: Any) -> Any:
-    """Return a part of a schema, with the first paragraph of each docstring as description."""
+    """Return a part of a schema with shorter descriptions: the first paragraph of docstrings."""
     if isinstance(part, dict):
         shown = {key: _add_descriptions(value) for key, value in part.items()}
         if isinstance(shown.get('description'), str):

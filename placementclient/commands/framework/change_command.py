@@ -104,7 +104,7 @@ class ChangeCommand(base.Lister):
 
         :return: the table of the changes
         """
-        from placementclient.changes.summary import summarize
+        from placementclient.changes.summary import summarize_changes
         from placementclient.render import changes
 
         if not is_plan_only(self):
@@ -112,7 +112,7 @@ class ChangeCommand(base.Lister):
         if self.args.plan:
             self.write_plan(plan)
         elif plan.changes or producer.is_undone:
-            self.ending = summarize(plan.changes) if plan.changes else ''
+            self.ending = summarize_changes(plan.changes) if plan.changes else ''
             self.exit_status = ExitStatus.DIFFERS
         return changes.make_planned_table(
             _list_change_rows(plan), producer.notes if producer.has_notes else None
@@ -134,14 +134,14 @@ class ChangeCommand(base.Lister):
 
     def write_plan(self, plan: Plan) -> None:
         """Write a plan to the file of ``--plan``, unless it is empty, and log its size."""
-        from placementclient.changes.summary import summarize
+        from placementclient.changes.summary import summarize_changes
         from placementclient.runs import storage
 
         if not plan.changes:
             self.log.warning(f'Nothing to change: {self.args.plan} is not written')
             return
         storage.write_plan(self.args.plan, plan)
-        self.log.warning(f'{summarize(plan.changes)}. The plan is in {self.args.plan}')
+        self.log.warning(f'{summarize_changes(plan.changes)}. The plan is in {self.args.plan}')
         self.next_steps = (make_reshape_command('show', self.args.plan),)
 
     def confirm_plan(self, plan: Plan) -> None:
@@ -151,7 +151,7 @@ class ChangeCommand(base.Lister):
         """
         if self.args.yes:
             return
-        from placementclient.changes.summary import summarize
+        from placementclient.changes.summary import summarize_changes
         from placementclient.render import changes
         from placementclient.render.lines import wrap_lines
 
@@ -161,7 +161,7 @@ class ChangeCommand(base.Lister):
             shown += (
                 f'\nand {format_count(len(parts) - _MOST_ROWS, "more row")}: --dry-run prints all'
             )
-        self.confirm(f'{shown}\n{summarize(plan.changes)}. Go on?')
+        self.confirm(f'{shown}\n{summarize_changes(plan.changes)}. Go on?')
 
     def apply_plan(self, plan: Plan, producer: Producer) -> Sequence[TreeResult]:
         """Apply a plan, log its errors, and return the result of each tree."""
@@ -187,9 +187,9 @@ class ChangeCommand(base.Lister):
 
 def _list_change_rows(plan: Plan) -> list[ChangeRow]:
     """Return a row for each change of a plan."""
-    from placementclient.changes.summary import change_rows
+    from placementclient.changes.summary import list_change_rows
 
-    return [row for change in plan.changes for row in change_rows(change.before, change.after)]
+    return [row for change in plan.changes for row in list_change_rows(change.before, change.after)]
 
 
 def _add_provider_names(change: Change, error: PlacementError) -> PlacementError:

@@ -219,11 +219,11 @@ def _describe_open_changes(
     :param changes: the selected ones of the plan
     """
     from placementclient.changes.journal import read_records
-    from placementclient.changes.records.plans import plan_digest
+    from placementclient.changes.records.plans import get_plan_digest
     from placementclient.model.outcomes import TreeState
     from placementclient.render.plans import describe_extent
 
-    records = read_records(_get_journal_path(command), plan_digest(plan))
+    records = read_records(_get_journal_path(command), get_plan_digest(plan))
     applied = {uuid for uuid, record in records.items() if record.ended == TreeState.APPLIED}
     remaining = [change for change in changes if change.root_provider_uuid not in applied]
     return [describe_extent(remaining)] if remaining else []

@@ -33,10 +33,10 @@ def test_a_journal_returns_what_was_noted_of_each_tree(path):
     with journal.open_journal(path, 'one') as opened:
         opened.write_intent(ROOT, operations.encode_brief(CREATE))
         opened.write_outcome(ROOT, 'done', Client(None))
-        assert (opened.record_for(ROOT).is_begun, opened.record_for(ROOT).ended) == (True, None)
+        assert (opened.get_record(ROOT).is_begun, opened.get_record(ROOT).ended) == (True, None)
         opened.write_new_plan(CHANGE)
     with journal.open_journal(path, 'one') as opened:
-        record = opened.record_for(ROOT)
+        record = opened.get_record(ROOT)
         assert (record.is_begun, record.ended) == (True, None)
         assert record.plan == CHANGE
         opened.write_end(ROOT, 'applied')
@@ -110,7 +110,7 @@ def test_after_a_failure_nothing_is_written_any_more(path, monkeypatch):
                 opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
         with pytest.raises(journal.JournalFailed):
             opened.write_outcome(ROOT, 'done', Client(None))
-        assert not opened.record_for(ROOT).is_begun
+        assert not opened.get_record(ROOT).is_begun
 
 
 def test_a_disk_that_does_not_sync_stops_an_intent(path, monkeypatch):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from placementclient.changes.atomic_merge import merge_at_once
+from placementclient.changes.atomic_merge import merge_atomic_change
 from placementclient.changes.diff import diff
 from placementclient.changes.merge import merge
 from placementclient.changes.operations import DeleteProvider, SetInventories, SetTraits
@@ -113,7 +113,7 @@ def test_an_inventory_that_moves_in_one_request_is_compared_whole():
     after = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(1)}))
     live = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2, reserved=1)}))
     assert merge(before, after, live).obstacles == ()
-    (message,) = obstacles(merge_at_once(before, after, live))
+    (message,) = obstacles(merge_atomic_change(before, after, live))
     assert message.startswith('host: VGPU is total 2, reserved 1')
 
 
@@ -123,7 +123,7 @@ def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_
     )
     root, left = host({'VCPU': Inventory(8), 'VGPU': GPU}, 'CUSTOM_A'), host({'VCPU': Inventory(8)})
     before = cloud(replace(root, traits=root.traits | {'CUSTOM_OTHER'}))
-    operations = merge_at_once(cloud(root), Snapshot([left, child], []), before).operations
+    operations = merge_atomic_change(cloud(root), Snapshot([left, child], []), before).operations
     kinds = [type(operation).__name__ for operation in operations]
     assert kinds == ['CreateProvider', 'SetTraits', 'Reshape', 'SetTraits']
     gained, lost = operations[1], operations[3]
@@ -132,7 +132,7 @@ def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_
     assert (gained.provider_uuid, gained.after) == (child.uuid, {'CUSTOM_A'})
     assert (lost.before, lost.after) == ({'CUSTOM_A', 'CUSTOM_OTHER'}, {'CUSTOM_OTHER'})
     made = simulate(before, operations[:2])
-    rest = merge_at_once(cloud(root), Snapshot([left, child], []), made).operations
+    rest = merge_atomic_change(cloud(root), Snapshot([left, child], []), made).operations
     assert rest == operations[2:]
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.changes.summary import summarize
+from placementclient.changes.summary import summarize_changes
 from placementclient.model.consumers import Consumer
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
@@ -29,11 +29,11 @@ def consumer_of(allocations):
     ],
 )
 def test_a_summary_counts_what_happens_to_the_allocations_of_a_consumer(before, after, verb):
-    sentence = summarize(
+    sentence = summarize_changes(
         [Change({'': ''}, *(Snapshot((), [consumer_of(side)]) for side in (before, after)))]
     )
     assert sentence == f'1 allocation to {verb}'
 
 
 def test_a_summary_of_no_change_says_so():
-    assert summarize([]) == 'Nothing to change'
+    assert summarize_changes([]) == 'Nothing to change'

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.changes.plan import make_plan as plan
-from placementclient.changes.summary import ChangeRow, change_rows
+from placementclient.changes.summary import ChangeRow, list_change_rows
 from placementclient.model.specifications import DeclaredProvider as Declared
 from placementclient.producers.declare import (
     UsedInventory,
@@ -26,7 +26,7 @@ def changes(*declarations, live=CLOUD, prune=False):
     return [
         row
         for tree in plan('', live, after).changes
-        for row in change_rows(tree.before, tree.after)
+        for row in list_change_rows(tree.before, tree.after)
     ]
 
 

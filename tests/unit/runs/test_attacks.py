@@ -166,7 +166,7 @@ def noted(plan, path, record, key=ROOT):
     """A journal of the plan that says what one tree was planned to become instead."""
     first = journals.JournalEntry(
         journal=journals.FORMAT, version=1, at='2026-11-22T00:00:00+00:00',
-        plan=plans.plan_digest(plan),
+        plan=plans.get_plan_digest(plan),
     )  # fmt: skip
     line = journals.JournalEntry(
         at='2026-11-22T00:00:00+00:00', tree=key, plan=msgspec.convert(record, ChangeRecord)
