@@ -91,6 +91,9 @@ class Client:
         self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
         #: Whether the operator chose the microversion, or left it to the client.
         self.version_is_chosen = version is not None
+        self._check_feature = functools.partial(
+            microversion.check_feature, is_chosen=self.version_is_chosen
+        )
         self._changes = SentChanges()
         #: The names that the operator used for providers, by UUID; errors print them.
         self.names: dict[str, str] = {}
@@ -195,7 +198,7 @@ class Client:
         """
         if since > microversion.LOWEST or until is not None:
             self._requirements.append((what, since, until))
-        microversion.check_feature(self.assumed_microversion, what, since, until)
+        self._check_feature(self.assumed_microversion, what, since, until)
 
     def send(
         self,
@@ -225,7 +228,7 @@ class Client:
         sent_at = version or settled or microversion.HIGHEST
         if settled is not None and not self.version_is_chosen:
             sent_at = min(sent_at, settled)
-        microversion.check_feature(sent_at, str(endpoint), endpoint.since)
+        self._check_feature(sent_at, str(endpoint), endpoint.since)
         try:
             response = self._send_with_retries(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
@@ -243,7 +246,7 @@ class Client:
     def _settle_microversion(self, version: Microversion) -> None:
         """Use a microversion from now on, unless it lacks a feature that is required."""
         for what, since, until in self._requirements:
-            microversion.check_feature(version, what, since, until)
+            self._check_feature(version, what, since, until)
         self._settled = version
 
     def _explain_refused_version(

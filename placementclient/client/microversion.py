@@ -44,6 +44,10 @@ KEEPS_CONSUMER_TYPE = Microversion(1, 37)
 #: From here on consumers have types.
 TYPED = Microversion(1, 38)
 
+_CHOSEN_BY = '--os-placement-api-version (OS_PLACEMENT_API_VERSION)'
+#: The beginning of the error for a command as a whole. Scripts look for this sentence, which is
+#: osc-placement's.
+NO_SUBJECT = 'Operation or argument'
 #: Everything that ``--os-placement-api-version`` accepts.
 CHOICES = (NEGOTIATE, *(f'1.{minor}' for minor in range(HIGHEST.minor + 1)))
 
@@ -57,8 +61,8 @@ def parse_version_option(text: str) -> Microversion | None:
         return None
     if text not in CHOICES:
         raise errors.UnsupportedVersion(
-            f'Placement API version {text} is not known: give 1 for the highest that client and '
-            f'service both know, or one of {LOWEST} to {HIGHEST}'
+            f'Placement API version {text} is not known: leave out {_CHOSEN_BY} for the highest '
+            f'that client and service both know, or give one of {LOWEST} to {HIGHEST}'
         )
     return Microversion.parse(text)
 
@@ -78,20 +82,31 @@ def negotiate(lowest: Microversion, highest: Microversion) -> Microversion:
 
 
 def check_feature(
-    version: Microversion, what: str, since: Microversion, until: Microversion | None = None
+    version: Microversion,
+    what: str,
+    since: Microversion,
+    until: Microversion | None = None,
+    *,
+    is_chosen: bool = False,
 ) -> None:
     """Raise an error if a microversion lacks a feature.
 
     :param what: an option, as the operator knows it; empty for the command as a whole
     :param since: the first version with the feature
     :param until: the last one, where a later version took the feature away
+    :param is_chosen: whether the operator has chosen the microversion
     """
+    step = ''
     if version < since:
         needed = f'at least version {since}'
+        if is_chosen:
+            step = f'Leave out {_CHOSEN_BY}, or give {since}'
     elif until is not None and version > until:
         needed = f'at most version {until}'
+        step = f'Type --os-placement-api-version {until}'
     else:
         return
-    # Scripts look for this sentence, which is osc-placement's.
-    sentence = f'Operation or argument is not supported with version {version}; requires {needed}'
-    raise errors.UnsupportedVersion(f'{what}: {sentence}' if what else sentence)
+    sentence = f'{NO_SUBJECT} is not supported with version {version}; requires {needed}'
+    unsupported = errors.UnsupportedVersion(f'{what}: {sentence}' if what else sentence)
+    unsupported.next_steps = (step,) if step else ()
+    raise unsupported

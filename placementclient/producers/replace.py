@@ -135,7 +135,7 @@ class ReplaceProducer(StateProducer):
             before = live.providers.get(uuid)
             above = state.provider.parent_provider_uuid
             if before and above != before.provider.parent_provider_uuid:
-                self.client.require('to move children to another provider', _MOVES_CHILDREN)
+                self.client.require('The move of children', _MOVES_CHILDREN)
             if before and before.name == state.name:
                 continue
             if len(state.name) > LONGEST_NAME:

@@ -25,7 +25,7 @@ from placementclient.basis.printable import escape_text, replace_unencodable_cha
 from placementclient.basis.wording import format_next_steps, strip_credentials
 from placementclient.cli.messages import print_message
 from placementclient.client import errors
-from placementclient.client.microversion import LOWEST, Microversion
+from placementclient.client.microversion import LOWEST, NO_SUBJECT, Microversion
 from placementclient.commands.framework.log_filters import escape_record, name_program
 from placementclient.commands.framework.option import (
     Option,
@@ -60,8 +60,7 @@ _FAILED = (ExitStatus.ERROR, ExitStatus.PARTIAL, ExitStatus.INTERRUPTED)
 class PlacementCommand(command.Command):
     """The base class of all commands.
 
-    A subclass declares its options and exit statuses as attributes, and implements
-    :meth:`execute`.
+    A subclass declares options and exit statuses as attributes, and implements :meth:`execute`.
     """
 
     #: OpenStackClient's application, or :class:`placementclient.cli.shell.Shell`.
@@ -240,8 +239,7 @@ class PlacementCommand(command.Command):
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a column of ``-c`` that the table does not have."""
-        # Commands of endpoints only warn if other columns exist, as those of osc-placement do:
-        # their columns depend on the microversion.
+        # Commands of osc-placement only warn beside other columns, which depend on the version.
         normalized = set(map(normalize_column, names))
         unknown = [name for name in self.args.columns if normalize_column(name) not in normalized]
         if not unknown:
@@ -329,6 +327,8 @@ class PlacementCommand(command.Command):
             named = failure.with_names(self.client_if_used.names)
         hint = self._hints.find_hint(failure, self.client_if_used, self.args)
         message = '\n'.join(failures.format_failure(named)) + hint
+        if message.startswith(NO_SUBJECT):
+            message = f'{self._parser.prog}: {message}'
         if self.app.options.debug:
             import traceback
 

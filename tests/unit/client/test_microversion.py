@@ -34,8 +34,9 @@ def test_no_other_version_can_be_asked_for(text):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         parse_version_option(text)
     assert str(refusal.value) == (
-        f'Placement API version {text} is not known: give 1 for the highest that client and '
-        'service both know, or one of 1.0 to 1.39'
+        f'Placement API version {text} is not known: leave out --os-placement-api-version '
+        '(OS_PLACEMENT_API_VERSION) for the highest that client and service both know, or give one '
+        'of 1.0 to 1.39'
     )
 
 

@@ -100,7 +100,7 @@ SELECTORS = {'--with-trait', '--member-of'}
 _SET_ALL = 'resource provider inventory set'
 
 NEEDS = [
-    *((typed(command), '', since) for command, since in COMMANDS.items()),
+    *((typed(command), f'placement {command}', since) for command, since in COMMANDS.items()),
     *(
         (f'{command if is_selector else typed(command)} {option}', option.split()[0], since)
         for command, option, since in OPTIONS
@@ -120,15 +120,17 @@ def registered():
     return {point.name.replace('_', ' '): load_command(point) for point in points}
 
 
-def message(what, version, since):
+def message(what, version, since, *, is_chosen=False):
     sentence = f'Operation or argument is not supported with version {version}; requires '
-    return f'{what and what + ": "}{sentence}at least version {since}\n'
+    option = '--os-placement-api-version (OS_PLACEMENT_API_VERSION)'
+    step = f'Next: Leave out {option}, or give {since}\n' if is_chosen else ''
+    return f'{what}: {sentence}at least version {since}\n{step}'
 
 
 @needs
 def test_with_a_version_too_low_nothing_is_sent(placement, service, argv, what, since):
     low = before(since)
-    assert placement(argv, version=low) == Result(1, '', message(what, low, since))
+    assert placement(argv, version=low) == Result(1, '', message(what, low, since, is_chosen=True))
     assert service.requests == []
 
 
@@ -250,6 +252,6 @@ def test_an_option_that_a_later_version_removed_is_refused(placement, service, v
         1,
         '',
         f'--name: Operation or argument is not supported with version {low}; '
-        'requires at most version 1.6\n',
+        'requires at most version 1.6\nNext: Type --os-placement-api-version 1.6\n',
     )
     assert service.requests == []
