@@ -39,7 +39,7 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
     """Return a consumer with the amounts of its flavor, on the providers that it uses already.
 
     :param snapshot: has the whole tree of its host
-    :raises UnknownAmounts: if that is not known
+    :raises UnknownAmounts: if the amounts or their providers are not known
     """
     wrong = compare_amounts(server, consumer)
     if not wrong:
@@ -52,11 +52,11 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
         raise UnknownAmounts(f'which devices it has: {", ".join(chosen)}')
     allocations = {uuid: dict(amounts) for uuid, amounts in consumer.allocations.items()}
     for name, (_, amount) in wrong.items():
-        resource_class = _find_held_class(name, consumer, requested)
+        resource_class = _find_class_of_cpus(name, consumer, requested)
         places = [uuid for uuid, amounts in allocations.items() if resource_class in amounts]
         if len(places) > 1:
             raise UnknownAmounts(f'it holds {resource_class} on {len(places)} providers')
-        place = places[0] if places else _find_new_place(snapshot, host, resource_class)
+        place = places[0] if places else _find_new_provider(snapshot, host, resource_class)
         allocations.setdefault(place, {})[resource_class] = amount
         if not amount:
             del allocations[place][resource_class]
@@ -64,8 +64,8 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
     return structs.replace(consumer, allocations=held)
 
 
-def _find_held_class(name: str, consumer: Consumer, requested: Resources) -> str:
-    """Return the class of a server's CPUs, ``VCPU`` or ``PCPU``; another class as it is."""
+def _find_class_of_cpus(name: str, consumer: Consumer, requested: Resources) -> str:
+    """Return for ``VCPU`` the class of a server's CPUs, which may be ``PCPU``; else the name."""
     if name != 'VCPU':
         return name
     classes = [cpu for cpu in ('VCPU', 'PCPU') if sum_resources(consumer.allocations.values())[cpu]]
@@ -74,7 +74,7 @@ def _find_held_class(name: str, consumer: Consumer, requested: Resources) -> str
     return classes[0] if classes else next((c for c in ('PCPU', 'VCPU') if c in requested), name)
 
 
-def _find_new_place(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
+def _find_new_provider(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
     """Return the UUID of a host if only its root has inventory of a class.
 
     :raises UnknownAmounts: if another provider of the tree has one, too

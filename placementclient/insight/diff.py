@@ -21,8 +21,7 @@ T = TypeVar('T')
 class Difference:
     """A difference between two snapshots.
 
-    Generations are of no account: they move without anything being different, and begin again after
-    a restore.
+    Generations do not count: they grow without a difference, and begin again after a restore.
 
     :param kind: ``'provider'`` or ``'consumer'``
     :param name: of the provider; the UUID of a consumer
@@ -40,7 +39,7 @@ class Difference:
 
     @property
     def change(self) -> str:
-        """``'added'``, ``'removed'`` or ``'changed'``."""
+        """The kind of the change: ``'added'``, ``'removed'`` or ``'changed'``."""
         if self.before is None:
             return 'added'
         return 'removed' if self.after is None else 'changed'
@@ -49,8 +48,10 @@ class Difference:
 def find_differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
     """Yield the differences between two snapshots: of providers, then of consumers."""
     names = _name_providers(before, after)
-    consumers = _find_changed(before.consumers, after.consumers, attrgetter(*_OF_CONSUMER))
-    providers = _find_changed(before.providers, after.providers, attrgetter('content', 'usages'))
+    consumers = _find_changed_uuids(before.consumers, after.consumers, attrgetter(*_OF_CONSUMER))
+    providers = _find_changed_uuids(
+        before.providers, after.providers, attrgetter('content', 'usages')
+    )
     for snapshot in (before, after):
         # A new record of a consumer changes the usage of a provider without one.
         for uuid in consumers & snapshot.consumers.keys():
@@ -73,7 +74,7 @@ def find_differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
                     yield Difference(kind, name, uuid, field, old.get(field), new.get(field))
 
 
-def _find_changed(
+def _find_changed_uuids(
     before: Mapping[str, T], after: Mapping[str, T], content: Callable[[T], object]
 ) -> set[str]:
     """Return the UUIDs of objects that were added or removed, or whose content differs."""

@@ -93,10 +93,10 @@ class Verdict:
     proof: str = ''
 
 
-def explain_verdict(
+def explain_retained_allocations(
     verdict: Verdict, consumer_uuid: str, kind: str, *, is_asked: bool = True
 ) -> str:
-    """Return the reason why nothing of a consumer is freed, and what to do about it.
+    """Return the reason why a verdict frees nothing, and the command for the operator.
 
     :param kind: the ID of the check that has found the consumer
     """
@@ -177,7 +177,7 @@ class Evidence:
             if uuid in self._on_nodes:
                 return Verdict(reason=_NODE)
             return Verdict(everything, proof='its server is deleted')
-        if reason := self.find_movement(server):
+        if reason := self.explain_movement(server):
             return Verdict(reason=reason, is_under_way=True)
         if reason := self._explain_unsettled(server, find_change_time(server.uuid)):
             return Verdict(reason=reason)
@@ -192,7 +192,7 @@ class Evidence:
         own = self.find_own_host(server)
         if own is None:
             return Verdict(reason=_NO_HOST)
-        if self._of_server.get(server.uuid) and own not in self._find_ends(
+        if self._of_server.get(server.uuid) and own not in self._find_other_hosts(
             self._find_newest_migration(server.uuid)
         ):
             return Verdict(reason=_MOVED)
@@ -217,7 +217,7 @@ class Evidence:
                 not is_migration and provider_uuid in self.find_serving_uuids(own)
             ):
                 continue
-            if lacking := self._find_lacking(amounts, holding, server, own):
+            if lacking := self._find_lacking_amounts(amounts, holding, server, own):
                 held[provider_uuid] = lacking
             elif is_migration or self._has_left(server.uuid, own, provider_uuid, changed):
                 freed.append(provider_uuid)
@@ -227,7 +227,7 @@ class Evidence:
         proof = f'its server is on {server.host or server.node} now' if freed else ''
         return Verdict(tuple(freed), tuple(unproved), held, reason, proof=proof)
 
-    def find_movement(self, server: Server) -> str:
+    def explain_movement(self, server: Server) -> str:
         """Return the reason why a server may be moving now; empty if it is not."""
         for migration in self._of_server.get(server.uuid, ()):
             if not migration.is_over:
@@ -255,6 +255,8 @@ class Evidence:
         """Return the UUID of the root of a host, by its hypervisor, else by its exact name.
 
         A host that Nova has removed has no hypervisor, but its root has its name.
+
+        :param is_own: whether a host without a hypervisor is unknown, if the list has hypervisors
         """
         if self._has_uuids:
             named = self._by_node.get(node, ()) if node else self._by_host.get(host, ())
@@ -273,10 +275,13 @@ class Evidence:
             self._providers[root_uuid] = frozenset(state.uuid for state in states)
         return self._providers[root_uuid]
 
-    def _find_lacking(
+    def _find_lacking_amounts(
         self, amounts: Resources, holding: Consumer, server: Server, own: str
     ) -> Resources:
-        """Return the amounts, out of some, of which a server has less on its own host."""
+        """Return those amounts of which a server holds less on its own host than it needs.
+
+        :param amounts: the amounts of the server, or of its migration, on another host
+        """
         serving = self.find_serving_uuids(own)
         there = [held for uuid, held in holding.allocations.items() if uuid in serving]
         present = count_pcpu_as_vcpu(sum_resources(there))
@@ -301,8 +306,8 @@ class Evidence:
         *_, before, newest = sorted(migrations, key=lambda m: m.created_at or '')
         return newest if before.created_at != newest.created_at else None
 
-    def _find_ends(self, migration: ServerMigration | None) -> dict[str | None, str | None]:
-        """Return the root of each host where a migration may have ended, with that of the other."""
+    def _find_other_hosts(self, migration: ServerMigration | None) -> dict[str | None, str | None]:
+        """Return the other host of a migration, by each host where it may have ended."""
         if migration is None:
             return {}
         source = self._find_root(migration.source_compute, migration.source_node)
@@ -314,12 +319,12 @@ class Evidence:
     def _has_left(
         self, server_uuid: str, own: str, provider_uuid: str, changed: Moment | None
     ) -> bool:
-        """Return True if the newest migration ended on the own host and began on a provider's."""
+        """Return True if the newest migration led from the host of a provider to the own host."""
         newest = self._find_newest_migration(server_uuid)
         if newest is None:
             return False
         ended = newest.ended_at
-        other = self._find_ends(newest).get(own)
+        other = self._find_other_hosts(newest).get(own)
         is_there = other not in (None, own) and provider_uuid in self.find_serving_uuids(other)
         return is_there and ended is not None and changed is not None and changed <= ended
 

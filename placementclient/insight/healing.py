@@ -29,7 +29,7 @@ class Heal:
     :param lacks: ``'allocations'``, ``'owner'``, ``'ports'``: resources that its ports require, or
         ``'amounts'``: those of its flavor
     :param state: :data:`LEFT_ALONE` or :data:`UNKNOWN` where nothing is to be written, for a reason
-    :param consumer: as it should be, where something is to be written
+    :param consumer: the consumer as it should be; ``None`` if nothing is to be written
     :param resources: the missing amounts on its host
     """
 
@@ -124,8 +124,8 @@ def _is_on_host(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> 
 
 
 def _leave_moving_alone(heal: Heal, migrating: Collection[str]) -> Heal:
-    """Return a heal, without a change if the server is moving at this moment."""
-    reason = find_movement(heal.server, migrating)
+    """Return a heal; if its server may be moving now, one that changes nothing."""
+    reason = explain_movement(heal.server, migrating)
     return Heal(heal.server, heal.lacks, LEFT_ALONE, reason) if reason else heal
 
 
@@ -168,7 +168,7 @@ def _find_able_providers(
     ]
 
 
-def find_movement(server: Server, migrating: Collection[str]) -> str:
+def explain_movement(server: Server, migrating: Collection[str]) -> str:
     """Return the reason why a server may be moving now; empty if it is not."""
     return server.departure_reason or (
         'a migration is not over' if server.uuid in migrating else ''
@@ -176,36 +176,36 @@ def find_movement(server: Server, migrating: Collection[str]) -> str:
 
 
 def _judge_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
-    """Return the allocations that a server lacks on a node, or why they are not known."""
+    """Return a heal with the allocations of a server on a node, or why they are not known."""
 
-    def unknown(reason: str) -> Heal:
+    def make_unknown(reason: str) -> Heal:
         return Heal(server, 'allocations', UNKNOWN, reason)
 
     flavor = server.flavor
     if not flavor:
-        return unknown('its flavor with extra specs is not known')
+        return make_unknown('its flavor with extra specs is not known')
     try:
         chosen = find_device_requests(flavor)
     except Refusal as refusal:
-        return unknown(f'Nova refuses its flavor: {refusal}')
+        return make_unknown(f'Nova refuses its flavor: {refusal}')
     if chosen:
-        return unknown(f'which devices it has: {", ".join(chosen)}')
+        return make_unknown(f'which devices it has: {", ".join(chosen)}')
     host = snapshot.find_by_name(node)
     if host is None:
-        return unknown(f'there is no resource provider {node}')
+        return make_unknown(f'there is no resource provider {node}')
     tree = list(snapshot.tree(host.provider.root_uuid))
     if any(snapshot.unlisted_usages(state.uuid) for state in tree):
         # Allocations from before consumers were recorded, which no request for them shows.
-        return unknown(f'{node} has usage without a consumer, which may be of this server')
+        return make_unknown(f'{node} has usage without a consumer, which may be of this server')
     amounts = sum_flavor_amounts(flavor, boots_from_volume=server.boots_from_volume)
     if not amounts:
-        return unknown('its flavor asks for nothing')
+        return make_unknown('its flavor asks for nothing')
     for name in amounts:
         having = [state for state in tree if name in state.inventories]
         if having != [host]:
             several = f'{len(having)} providers of {node} have {name}'
             reason = several if host in having else f'{node} itself has no {name}'
-            return replace(unknown(reason), resources=amounts)
+            return replace(make_unknown(reason), resources=amounts)
     consumer = Consumer(
         server.uuid, {host.uuid: amounts}, server.project_id, server.user_id, type=INSTANCE
     )

@@ -80,5 +80,4 @@ def find_unowned_hosts(snapshot: Snapshot) -> list[ProviderState]:
 
 
 def _list_hosts(snapshot: Snapshot) -> list[ProviderState]:
-    """Return the roots with a nova-compute."""
     return [root for root in snapshot.roots() if COMPUTE_NODE in root.traits]

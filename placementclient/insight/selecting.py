@@ -25,7 +25,7 @@ class ProviderSelector:
     """Selects providers that meet all conditions.
 
     :param member_of: each element is an aggregate, or some joined by commas of which one is enough
-    :param at: the entry of the file that says it
+    :param at: the entry of a file that has the conditions, for errors
     """
 
     match: str | None = None
@@ -49,7 +49,7 @@ class ProviderSelector:
         return selected
 
     def _list_conditions(self) -> Iterator[tuple[str, Callable[[ProviderState], bool]]]:
-        """Yield the name of each field that is given, and the function that tests a provider."""
+        """Yield the field of each given condition, and the function that tests a provider."""
         if match := self.match:
             # A provider whose name looks like a pattern is found by its name.
             yield 'match', lambda state: state.name == match or fnmatchcase(state.name, match)

@@ -11,8 +11,8 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 
 
-class Numbers(TypedDict):
-    """The numbers of objects of a snapshot.
+class SnapshotSummary(TypedDict):
+    """The size of a snapshot: the numbers of its objects.
 
     :param resource_classes: usage and capacity, by class
     :param unsteady: the names of the trees that changed while they were read
@@ -29,7 +29,7 @@ class Numbers(TypedDict):
     unsteady: list[str]
 
 
-def summarize(snapshot: Snapshot) -> Numbers:
+def summarize(snapshot: Snapshot) -> SnapshotSummary:
     """Return the numbers of objects of a snapshot; capacity and usage by class."""
     states = snapshot.providers.values()
     types = Counter(consumer.type or 'unknown' for consumer in snapshot.consumers.values())
@@ -73,8 +73,8 @@ def order_by_presence(
     return sorted(pairs, key=lambda pair: (-pair[1].hosts, -pair[1].providers, pair[0]))
 
 
-def count_burned(snapshot: Snapshot) -> Counter[str]:
-    """Count the one-time-use devices that wait to be cleaned, by class."""
+def count_burned_devices(snapshot: Snapshot) -> Counter[str]:
+    """Return the number of one-time-use devices that wait to be cleaned, by class."""
     return Counter(
         name
         for state in snapshot.providers.values()
@@ -96,7 +96,6 @@ def find_class_presences(snapshot: Snapshot) -> dict[str, Presence]:
 def _find_presences(
     snapshot: Snapshot, names_of: Callable[[ProviderState], Iterable[str]]
 ) -> dict[str, Presence]:
-    """Return the number of providers and of hosts with each name, by the name."""
     roots: dict[str, list[str]] = {}
     for state in snapshot.providers.values():
         for name in names_of(state):

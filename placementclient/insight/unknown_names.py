@@ -23,15 +23,15 @@ _SENTENCES = {
 }
 
 
-class Names(NamedTuple):
-    """The names that providers have."""
+class ReportedNames(NamedTuple):
+    """The resource classes, traits and aggregates that providers have."""
 
     classes: set[str]
     traits: set[str]
     aggregates: set[str]
 
     @classmethod
-    def from_snapshot(cls, snapshot: Snapshot) -> Names:
+    def from_snapshot(cls, snapshot: Snapshot) -> ReportedNames:
         """Return the names that providers of a snapshot have."""
         states = snapshot.providers.values()
         return cls(
@@ -59,7 +59,7 @@ def describe_absent_name(name: Finding) -> str:
     return _SENTENCES[name.kind].format(name.subject, hint=name.facts.get('hint', ''))
 
 
-def find_absent_names(reported: Names, request: CandidateRequest) -> Iterator[Finding]:
+def find_absent_names(reported: ReportedNames, request: CandidateRequest) -> Iterator[Finding]:
     """Yield a finding for each requested class, trait and aggregate that no provider has.
 
     It is an error only if no service knows the name, or if it is not the UUID of an aggregate.
@@ -73,7 +73,7 @@ def find_absent_names(reported: Names, request: CandidateRequest) -> Iterator[Fi
     yield from _find_absent_aggregates(reported, [n for group in filters for n in group.member_of])
 
 
-def _find_absent_classes(reported: Names, requested: Set[str]) -> Iterator[Finding]:
+def _find_absent_classes(reported: ReportedNames, requested: Set[str]) -> Iterator[Finding]:
     """Yield a finding for each requested class of which no provider has inventory."""
     for name in sorted(requested - reported.classes):
         hint = '' if name in STANDARDS else suggest_similar(name, {*reported.classes, *STANDARDS})
@@ -81,18 +81,18 @@ def _find_absent_classes(reported: Names, requested: Set[str]) -> Iterator[Findi
         yield Finding('class', name, {'hint': hint}, severity=severity)
 
 
-def _find_absent_traits(reported: Names, required: Iterable[str]) -> Iterator[Finding]:
+def _find_absent_traits(reported: ReportedNames, required: Iterable[str]) -> Iterator[Finding]:
     """Yield a finding for each required trait that no provider has."""
-    for names in _find_missing(required, reported.traits):
+    for names in _find_unmet_alternatives(required, reported.traits):
         possible = {*reported.traits, *_list_standard_traits()}
         hint = suggest_similar((name for name in names if name not in possible), possible)
         severity = Severity.INFO if possible.issuperset(names) else Severity.ERROR
         yield Finding('trait', ','.join(names), {'hint': hint}, severity=severity)
 
 
-def _find_absent_aggregates(reported: Names, requested: Iterable[str]) -> Iterator[Finding]:
+def _find_absent_aggregates(reported: ReportedNames, requested: Iterable[str]) -> Iterator[Finding]:
     """Yield a finding for each requested aggregate without a member."""
-    for names in _find_missing(requested, reported.aggregates):
+    for names in _find_unmet_alternatives(requested, reported.aggregates):
         wrong = ', '.join(name for name in names if not is_uuid(name))
         if wrong:
             yield Finding('no-aggregate', wrong)
@@ -109,8 +109,8 @@ def _list_standard_traits() -> list[str]:
     return traits
 
 
-def _find_missing(requested: Iterable[str], reported: set[str]) -> Iterator[list[str]]:
-    """Yield the alternatives of each condition that no provider meets."""
+def _find_unmet_alternatives(requested: Iterable[str], reported: set[str]) -> Iterator[list[str]]:
+    """Yield the names of each condition that no provider meets: ``a,b`` is ``[a, b]``."""
     for alternatives in dict.fromkeys(requested):
         names = alternatives.split(',')
         if reported.isdisjoint(names):

@@ -60,7 +60,7 @@ def sum_by_subject(snapshot: Snapshot, grouping: str) -> list[UsageLine]:
 
 
 def select_largest(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
-    """Yield the first lines of each class, so many."""
+    """Yield the first ``count`` lines of each class; the lines are sorted by class."""
     for _, of_class in groupby(lines, attrgetter('resource_class')):
         yield from list(of_class)[:count]
 
@@ -73,7 +73,7 @@ def sum_capacities(snapshot: Snapshot) -> dict[str, int]:
     )
 
 
-def sum_unlisted(snapshot: Snapshot) -> dict[str, int]:
+def sum_unlisted_usage(snapshot: Snapshot) -> dict[str, int]:
     """Return the sum of the usage that no consumer accounts for, by class."""
     return sum_resources(map(snapshot.unlisted_usages, snapshot.providers))
 
@@ -87,5 +87,4 @@ def list_hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:
 
 
 def _find_root(snapshot: Snapshot, provider_uuid: str) -> str:
-    """Return the UUID of the root of a provider."""
     return snapshot.providers[provider_uuid].provider.root_uuid

@@ -10,7 +10,7 @@ from placementclient.api import resource_provider
 from placementclient.basis import errors
 from placementclient.basis.wording import join_first_sentences
 from placementclient.client.http import Client
-from placementclient.insight.unknown_names import Names
+from placementclient.insight.unknown_names import ReportedNames
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import add_compute_traits
 from placementclient.model.plans import Notice
@@ -225,7 +225,7 @@ def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -
 
     :raises errors.BadArgument: names the provider and the class or trait
     """
-    names = Names.from_snapshot(snapshot)
+    names = ReportedNames.from_snapshot(snapshot)
     for declaration in walk_declarations(declarations):
         for sentence in names.explain_impossible(
             declaration.inventories or (), declaration.traits or ()

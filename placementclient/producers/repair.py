@@ -11,7 +11,7 @@ from placementclient.api import resource_provider
 from placementclient.basis import errors
 from placementclient.changes.summary import list_change_rows
 from placementclient.client.http import Client
-from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, explain_verdict
+from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, explain_retained_allocations
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import TreeResult, TreeState
@@ -189,7 +189,7 @@ def _explain_retained(finding: Finding, verdict: Verdict) -> tuple[str, str]:
         return verdict.reason, ''
     if finding.kind == 'orphan' and verdict.reason != UNKNOWN:
         return 'Nova has the server', ''
-    return '', explain_verdict(verdict, finding.subject, finding.kind)
+    return '', explain_retained_allocations(verdict, finding.subject, finding.kind)
 
 
 def apply_repairs(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:

@@ -79,7 +79,7 @@ DEFECTS = {
     'free during a migration': Defect(ServerMigration, 'is_over', property(lambda _: True)),
     'ignore when a server has moved': Defect(Evidence, '_has_left', lambda *_: True),
     'ignore the age of a list': Defect(Evidence, '_explain_unsettled', lambda *_: ''),
-    'ignore what the host lacks': Defect(Evidence, '_find_lacking', lambda *_: {}),
+    'ignore what the host lacks': Defect(Evidence, '_find_lacking_amounts', lambda *_: {}),
     'take 404 for gone': Defect(service, 'read_server_record', _free_by_404, 'audit', True),
     'take any record for deleted': Defect(
         service, 'read_server_record', _free_by_any_record, 'audit', True

@@ -221,7 +221,7 @@ class ExplainCandidate(DocumentCommand):
             lambda name: snapshot.find_existing(name).uuid,
         )
         first, places, second, server = question
-        names = unknown_names.Names.from_snapshot(snapshot)
+        names = unknown_names.ReportedNames.from_snapshot(snapshot)
         for absent in unknown_names.find_absent_names(names, first):
             self.log.warning(places.insert_names(unknown_names.describe_absent_name(absent)))
         self.warn(service_faults.list_service_faults(snapshot, first))
@@ -234,7 +234,7 @@ class ExplainCandidate(DocumentCommand):
             )
         fallback = None
         if second is not None and not result.is_met:
-            fallback = explanation.find_trees_without_pcpu(second, index)
+            fallback = explanation.count_trees_without_pcpu(second, index)
         return _Answer(question, result, fallback)
 
     def _make_question(

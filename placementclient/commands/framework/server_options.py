@@ -284,7 +284,7 @@ def make_flavor_requests(
 
     scheduling = read_scheduling_options(command)
     places = Places(command, scheduling.sources.aggregates, scheduling.parts['project'])
-    names = unknown_names.Names.from_snapshot(snapshot)
+    names = unknown_names.ReportedNames.from_snapshot(snapshot)
     is_owned = owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.find_unowned_hosts(snapshot)]):
         warn(

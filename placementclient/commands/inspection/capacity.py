@@ -184,9 +184,8 @@ class ShowCapacity(base.Lister):
         """Refuse classes and traits of a request that cannot exist; warn of those nobody has."""
         from placementclient.insight import unknown_names
 
-        absent = [
-            *unknown_names.find_absent_names(unknown_names.Names.from_snapshot(snapshot), request)
-        ]
+        names = unknown_names.ReportedNames.from_snapshot(snapshot)
+        absent = list(unknown_names.find_absent_names(names, request))
         wrong = [unknown_names.describe_absent_name(name) for name in absent if name.is_wrong]
         if wrong:
             raise errors.BadArgument('; '.join(wrong))

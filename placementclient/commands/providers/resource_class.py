@@ -41,7 +41,8 @@ class ListClass(base.Lister):
 
         names = [] if self.args.snapshot else api.resource_class.list(self.client)
         snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
-        present, burned = summary.find_class_presences(snapshot), summary.count_burned(snapshot)
+        present = summary.find_class_presences(snapshot)
+        burned = summary.count_burned_devices(snapshot)
         amounts = {line.resource_class: line for line in totals.sum_by_class(snapshot)}
         rows = [
             (name, *where, amounts[name].capacity, amounts[name].used, burned[name])

@@ -111,7 +111,7 @@ class Audit(NamedTuple):
 
     @property
     def has_suspects(self) -> bool:
-        """Return True if a check that compares answers of different moments has a finding."""
+        """True if a check that compares answers of different moments has a finding."""
         compared = {check.id for check in CHECKS if _is_comparison(check)}
         return any(f.kind in compared for f in self.findings)
 
@@ -130,8 +130,9 @@ def audit(
     reports what it finds in both.
 
     :param earlier: another reading, in the reverse order of services
-    :param roots: only what concerns the trees of these roots, by UUID; none: all
-    :param subjects: only what is found of these; none: all
+    :param roots: the UUIDs of the roots of the trees that findings may concern; empty: all
+    :param ignored: the IDs of the checks to leave out
+    :param subjects: the subjects that findings may have; empty: all
     """
     findings, passed_over, left_out = [], {}, {}
     for check in (check for check in CHECKS if check.id not in ignored):
@@ -164,7 +165,7 @@ def _is_comparison(check: Check) -> bool:
 def _confirm_findings(
     check: Check, cloud: Cloud, earlier: Cloud | None
 ) -> tuple[list[Finding], tuple[str, ...]]:
-    """Return the findings of a check that are in each reading, and what the check lacked.
+    """Return the findings of a check that are in each reading, and the lists that it lacked.
 
     A check of one answer looks at the last reading alone.
     """
@@ -180,7 +181,7 @@ def _confirm_findings(
 
 
 def _run_check(check: Check, cloud: Cloud) -> tuple[list[Finding], tuple[str, ...]]:
-    """Return the findings of a check, and the lists or fields that it lacked."""
+    """Return the findings of a check, and the names of the lists or fields that it lacked."""
     findings: list[Finding] = []
     try:
         findings.extend(check.find(cloud))

@@ -264,7 +264,7 @@ class Cloud:
         if consumer_uuid in self._unsettled:
             return CHANGED
         server = self.servers.get(consumer_uuid)
-        return healing.find_movement(server, self.migrating) if server else ''
+        return healing.explain_movement(server, self.migrating) if server else ''
 
     def select_named_roots(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
         """Return the roots that a host's names fit: those with an exact name, or all similar."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from placementclient.insight.audit.cloud import AuditedConsumer, Cloud, MissingFields, make_finding
-from placementclient.insight.evidence import explain_verdict
+from placementclient.insight.evidence import explain_retained_allocations
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE
@@ -83,13 +83,13 @@ def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
         )
 
 
-def _guess_cause(cloud: Cloud, provider_uuid: str, own: str) -> str:
+def _guess_cause(cloud: Cloud, provider_uuid: str, own_root: str) -> str:
     """Return the likely reason why a provider is not in the tree of a host, or an empty string."""
     state = cloud.snapshot.providers[provider_uuid]
-    root, host = cloud.provider_name(state.provider.root_uuid), cloud.provider_name(own)
+    root, host = cloud.provider_name(state.provider.root_uuid), cloud.provider_name(own_root)
     if is_same_host(root.lower(), host.lower()):
         return f'{root} is the same host as {host}, which another service has created again'
-    aggregates = {name for member in cloud.topology.trees[own] for name in member.aggregates}
+    aggregates = {name for member in cloud.topology.trees[own_root] for name in member.aggregates}
     if is_sharing(state):
         return f'{state.name} shares with no aggregate of {host}'
     if state.aggregates & aggregates:
@@ -139,14 +139,14 @@ def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
         remedy = FreeAllocations(consumer, verdict.freed)
     else:
         is_asked = audited.cloud.lists.is_nova_asked
-        reason = explain_verdict(verdict, consumer.uuid, kind, is_asked=is_asked)
+        reason = explain_retained_allocations(verdict, consumer.uuid, kind, is_asked=is_asked)
     return replace(
         _make_unsafe_finding(audited, reason), remedy=remedy, passed_over=audited.skip_reason
     )
 
 
 def _make_unsafe_finding(audited: AuditedConsumer, reason: str, **more: object) -> Finding:
-    """Return the finding about a consumer whose allocations are not freed, for a reason.
+    """Return the finding about a consumer, and the reason why its allocations are not freed.
 
     :param more: further facts of the finding
     """

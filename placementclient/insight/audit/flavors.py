@@ -11,7 +11,11 @@ from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.insight.candidates.conflicts import minimize_conflict
 from placementclient.insight.candidates.matching import Matcher, ProviderIndex, index_snapshot
 from placementclient.insight.candidates.requirements import list_requirements
-from placementclient.insight.unknown_names import Names, describe_absent_name, find_absent_names
+from placementclient.insight.unknown_names import (
+    ReportedNames,
+    describe_absent_name,
+    find_absent_names,
+)
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE
 from placementclient.model.requests import CandidateRequest
@@ -45,14 +49,14 @@ def find_unplaceable_flavors(cloud: Cloud) -> Iterator[Finding]:
     """Yield the flavors whose servers fit on no host, even on an empty one."""
     if not cloud.lists.flavors:
         return
-    names, hosts = Names.from_snapshot(cloud.snapshot), _build_empty_hosts(cloud.topology)
+    names, hosts = ReportedNames.from_snapshot(cloud.snapshot), _index_empty_trees(cloud.topology)
     for flavor in cloud.lists.flavors:
         if facts := _explain_unplaceable(hosts, names, flavor, cloud.lists.scheduling):
             yield make_finding(flavor.name, facts, reason=_CHANGE)
 
 
 def _explain_unplaceable(
-    hosts: Sequence[ProviderIndex], names: Names, flavor: Flavor, scheduling: RequestBuilder
+    hosts: Sequence[ProviderIndex], names: ReportedNames, flavor: Flavor, scheduling: RequestBuilder
 ) -> dict[str, object]:
     """Return the facts why no host can take a server of a flavor; empty if one can."""
     try:
@@ -66,14 +70,14 @@ def _explain_unplaceable(
     if sent.placement_refusal:
         return {'refused': sent.placement_refusal}
     facts = [
-        _describe_unmet(hosts, names, _drop_passing_traits(request, names))
+        _describe_unmet(hosts, names, _drop_temporary_conditions(request, names))
         for request in sent.requests
     ]
     return facts[0] if all(facts) else {}
 
 
 def _describe_unmet(
-    hosts: Sequence[ProviderIndex], names: Names, request: CandidateRequest
+    hosts: Sequence[ProviderIndex], names: ReportedNames, request: CandidateRequest
 ) -> dict[str, object]:
     """Return the facts why no tree has candidates of a request; empty if one has."""
     if not request.common.resources and not request.groups:
@@ -84,8 +88,11 @@ def _describe_unmet(
     return {'never_on_one_host': together} if together else {}
 
 
-def _drop_passing_traits(request: CandidateRequest, names: Names) -> CandidateRequest:
-    """Return a request without forbidden traits of roots, and without traits of newer releases."""
+def _drop_temporary_conditions(request: CandidateRequest, names: ReportedNames) -> CandidateRequest:
+    """Return a request without conditions that hold only for now or for newer releases.
+
+    A disabled host may be enabled again; older releases of Nova require no traits of TPMs.
+    """
     required, root = request.common.required, request.root_required
     if names.traits.isdisjoint(_TPM_MODELS):
         required = tuple(name for name in required if name not in _TPM_MODELS)
@@ -96,8 +103,8 @@ def _drop_passing_traits(request: CandidateRequest, names: Names) -> CandidateRe
     )
 
 
-def _build_empty_hosts(topology: Topology) -> list[ProviderIndex]:
-    """Return the trees without allocations, of equal ones only one: first some kinds, then all."""
+def _index_empty_trees(topology: Topology) -> list[ProviderIndex]:
+    """Return indexes of distinct trees without allocations: of a few of them, then of all."""
     kinds = topology.number_tree_kinds(compares_usage=False)
     trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
     shared = [tree for tree in trees if any(map(is_sharing, tree))]
@@ -120,7 +127,7 @@ def _find_conflict(hosts: Iterable[ProviderIndex], request: CandidateRequest) ->
 
 
 def _empty_provider(state: ProviderState) -> ProviderState:
-    """Return a provider without usage; nothing is reserved of what was reserved altogether."""
+    """Return a provider without usage; an inventory that is reserved as a whole is free."""
     inventories = {
         name: replace(inventory, reserved=0) if inventory.reserved >= inventory.total else inventory
         for name, inventory in state.inventories.items()

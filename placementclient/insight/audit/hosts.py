@@ -78,16 +78,16 @@ def _compare_inventories(
 ) -> Iterator[Finding]:
     """Yield the inventories of a host that differ from its hypervisor's."""
     tree = cloud.topology.trees[root.provider.root_uuid]
-    having = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
+    providers = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
     is_empty = _is_host_empty(cloud, hypervisor, tree)
     for name, reported in sorted(hypervisor.totals.items()):
-        inventories = [state.inventories[name] for state in having[name]]
+        inventories = [state.inventories[name] for state in providers[name]]
         if inventories and all(i.reserved >= i.total for i in inventories):
             continue
         differences = _compare_total(cloud, root, name, sum(i.total for i in inventories), reported)
         if is_empty and inventories:
             differences |= _compare_reserved(hypervisor, name, sum(i.reserved for i in inventories))
-        yield from _make_inventory_findings(root, name, having[name], differences)
+        yield from _make_inventory_findings(root, name, providers[name], differences)
 
 
 def _compare_total(
@@ -101,7 +101,7 @@ def _compare_total(
 def _make_inventory_findings(
     root: ProviderState,
     name: str,
-    having: Sequence[ProviderState],
+    providers: Sequence[ProviderState],
     differences: Mapping[str, tuple[int, int]],
 ) -> Iterator[Finding]:
     """Yield a finding for the fields of a class whose values in Placement and in Nova differ.
@@ -111,8 +111,8 @@ def _make_inventory_findings(
     for field, (recorded, present) in differences.items():
         facts = {'resource_class': name, field: recorded, 'hypervisor': present}
         remedy, reason = None, _CAUSE
-        if len(having) == 1:
-            remedy = make_inventory_advice(having[0].reference, name, {field: present})
+        if len(providers) == 1:
+            remedy = make_inventory_advice(providers[0].reference, name, {field: present})
             reason = f'{_CAUSE}. If the host is as Nova says'
         yield make_finding(root.name, facts, (root.uuid,), remedy, reason)
 

@@ -67,9 +67,7 @@ def find_twins(cloud: Cloud) -> Iterator[Finding]:
             remedy = make_advice(
                 'replace', other.reference, '--with', live.uuid, '--name', node.node
             )
-            reason = _find_replacement_obstacle(
-                cloud, node, other, is_by_servers=other in by_servers
-            )
+            reason = _explain_no_replacement(cloud, node, other, is_by_servers=other in by_servers)
             yield make_finding(other.name, facts, roots, remedy, reason)
 
 
@@ -88,9 +86,7 @@ def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
                 continue
             named = () if _find_original_name(other) == node.node else ('--name', node.node)
             made = make_advice('replace', other.reference, '--uuid', str(node.uuid), *named)
-            reason = _find_replacement_obstacle(
-                cloud, node, other, is_by_servers=other in by_servers
-            )
+            reason = _explain_no_replacement(cloud, node, other, is_by_servers=other in by_servers)
             yield make_finding(other.name, facts, (other.uuid,), made, reason)
 
 
@@ -136,7 +132,10 @@ def _find_live_nodes(cloud: Cloud) -> list[Hypervisor]:
 def _group_other_roots(
     cloud: Cloud, hypervisors: Collection[Hypervisor], alive: Collection[str | None]
 ) -> tuple[Mapping[str, States], Mapping[str | None, States]]:
-    """Return the roots that no live node uses, by short name, and by the node of their servers."""
+    """Return the roots that no live node uses: by short name, and by the node of their servers.
+
+    :param alive: the UUIDs of the live nodes
+    """
     hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
     known = {node.uuid for node in hypervisors}
     by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
@@ -186,7 +185,7 @@ def _find_servers_of_root(cloud: Cloud, root: ProviderState) -> Iterator[Server]
             yield server
 
 
-def _find_replacement_obstacle(
+def _explain_no_replacement(
     cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool
 ) -> str:
     """Return the reason not to replace a dead provider at once; empty if there is none."""

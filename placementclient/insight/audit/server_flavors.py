@@ -86,7 +86,7 @@ def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
 class _TraitRule(NamedTuple):
     """A trait in a flavor or an image.
 
-    :param suffix: that of its group; empty for the server as a whole
+    :param suffix: the suffix of its group of resources; empty for the server as a whole
     :param rule: ``required`` or ``forbidden``
     """
 
@@ -98,7 +98,7 @@ class _TraitRule(NamedTuple):
 def _find_broken_rules(
     cloud: Cloud, consumer: Consumer, root: str, rules: Sequence[_TraitRule]
 ) -> dict[str, list[str]]:
-    """Return the traits that a server's host lacks and the forbidden ones that it has, by kind."""
+    """Return the traits that a server's host ``lacks``, and the ``forbidden`` ones that it has."""
     # A group may be on any provider of the host; what the server as a whole forbids counts on those
     # that it uses.
     used = {t for uuid in consumer.allocations for t in cloud.snapshot.providers[uuid].traits}

@@ -35,11 +35,12 @@ MAX_CONFLICTS = 8
 class Explanation:
     """The reasons why there are no candidates, or the candidates.
 
-    :param offer: the trees with candidates for the original request; none, if it cannot be met
-    :param alone: how many of them satisfy each requirement, were it the only one
+    :param offer: the number of trees with candidates of the request
+    :param tree_count: the number of all trees
+    :param alone: the number of trees that satisfy each requirement, were it the only one
     :param conflicts: minimal sets of requirements that cannot be met together, the smallest first
     :param names: of the providers that are named in requirements, by UUID
-    :param has_more_conflicts: True if the conflicts may be some of several
+    :param has_more_conflicts: whether there may be more conflicts than these
     :param is_cut: whether there were too many combinations to try them all
     :param count: of the candidates; ``None`` where they are not counted
     """
@@ -57,7 +58,7 @@ class Explanation:
 
     @property
     def is_met(self) -> bool:
-        """Return True if the request has candidates."""
+        """True if the request has candidates."""
         return self.offer.tree_count > 0
 
 
@@ -89,7 +90,7 @@ def explain(
     return _diagnose(explanation, request, index, matcher, ask, most_trees)
 
 
-def find_trees_without_pcpu(request: CandidateRequest, index: ProviderIndex) -> TreeCount:
+def count_trees_without_pcpu(request: CandidateRequest, index: ProviderIndex) -> TreeCount:
     """Return the number of trees without PCPU that have candidates of a request."""
     required = list_requirements(request)
     satisfying = Matcher(index, required).find_satisfying_trees(frozenset(required))
@@ -112,7 +113,7 @@ def _diagnose(
     """
 
     def is_granted(retained: frozenset[Requirement]) -> bool:
-        """Return True if requirements have candidates, by the service if it can be asked."""
+        """Return True if requirements have candidates: as the service says, if it can be asked."""
         answer = ask_service(ask, request, matcher.sort_requirements(retained))
         return matcher.is_met(retained) if answer is None else answer.tree_count > 0
 

@@ -26,7 +26,7 @@ Uuids = Collection[str]
 
 
 class ProviderIndex(NamedTuple):
-    """The providers that an explanation asks about, in a snapshot or in the service.
+    """The providers of a snapshot or of the service, as an explanation looks them up.
 
     :param topology: with at least the traits and the aggregates that the request names
     :param granting: returns the UUIDs of the providers that can grant an amount of a class
@@ -49,9 +49,9 @@ def index_snapshot(snapshot: Snapshot) -> ProviderIndex:
 
 
 class Matcher:
-    """Decides whether a tree satisfies some of the requirements of a request.
+    """Decides which trees satisfy a subset of the requirements of a request.
 
-    The sets of requirements are frozen: what was calculated for one is remembered.
+    The subsets are frozen: the matcher remembers the results for each.
 
     :ivar requirements: all requirements of the request
     """
@@ -78,9 +78,9 @@ class Matcher:
         self._requests: dict[frozenset[Requirement], Request] = {}
         self._hosts: dict[str, tuple[Sequence[str], Sequence[HostProvider]]] = {}
 
-    def sort_requirements(self, some: Collection[Requirement]) -> list[Requirement]:
-        """Return some requirements of the request in its order."""
-        return [need for need in self.requirements if need in some]
+    def sort_requirements(self, subset: Collection[Requirement]) -> list[Requirement]:
+        """Return a subset of the requirements in the order of the request."""
+        return [need for need in self.requirements if need in subset]
 
     @functools.cached_property
     def trees_by_requirement(self) -> dict[Requirement, frozenset[str]]:
@@ -150,9 +150,9 @@ class Matcher:
         return is_found or search.is_cut
 
     def count_granted_amounts(self, requirement: Requirement) -> Counter[str]:
-        """Count the amounts of a class that each tree grants, by its root.
+        """Return the number of amounts of a class that each tree grants, by its root.
 
-        It counts the amounts that were tried so far, of this request and of changed ones.
+        These are the amounts tried so far: of this request and of changed requests.
         """
         counts = Counter[str]()
         for (name, _), granting in self._granted.items():
@@ -185,7 +185,6 @@ class Matcher:
         return self._hosts[root]
 
     def _build_request(self, retained: frozenset[Requirement]) -> Request:
-        """Return the request for some requirements in parts."""
         if retained not in self._requests:
             ordered = sorted(retained, key=str)
             request = assemble_request(CandidateRequest(), self._groups, ordered)
@@ -194,9 +193,9 @@ class Matcher:
 
 
 def _split_request(request: CandidateRequest, bare: Uuids) -> Request:
-    """Return the parts of a request, some of which need not ask for resources.
+    """Return a request in parts; a part may lack resources, as they were left out.
 
-    :param bare: the suffixes of groups that never asked for any: Placement ignores their tree
+    :param bare: the suffixes of groups that never had resources: Placement ignores their tree
     """
     trees = {'': request.common.in_tree}
     trees |= {suffix: group.in_tree for suffix, group in request.groups.items()}
@@ -219,7 +218,10 @@ def _split_request(request: CandidateRequest, bare: Uuids) -> Request:
 
 
 def _split_conditions(common: Filter) -> list[Filter]:
-    """Return the conditions of a group without resources that several providers may meet."""
+    """Return the conditions of the common group without resources, one for each provider.
+
+    Each trait may be on another provider; the other conditions hold for one.
+    """
     traits = [Filter(required=(trait,)) for trait in common.required]
     others = common._replace(required=())
     return traits if others == Filter() else [*traits, others]

@@ -75,7 +75,7 @@ class NearestTreeSearch:
         return dict((promising or near)[:most_trees])
 
     def _find_eligible_trees(self) -> Collection[str]:
-        """Return the root of the requested tree, else those of all trees but sharing providers."""
+        """Return the root of the tree that the request names, else all but sharing providers."""
         trees = self._topology.trees
         eligible = {root for root, states in trees.items() if not all(map(is_sharing, states))}
         for need in self._needs:

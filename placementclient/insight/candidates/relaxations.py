@@ -39,7 +39,10 @@ Ask = Callable[[CandidateRequest], TreeCount | None]
 def ask_service(
     ask: Ask | None, request: CandidateRequest, retained: Sequence[Requirement]
 ) -> TreeCount | None:
-    """Return the service's answer for some requirements; ``None`` if it cannot be asked."""
+    """Return the number of trees with candidates, by the service; ``None`` if it cannot be asked.
+
+    :param retained: the requirements of the request to ask for
+    """
     relaxed = restrict_request(request, retained)
     return ask(relaxed) if ask and relaxed else None
 
@@ -48,9 +51,10 @@ def ask_service(
 class Relaxation:
     """A change with which the request has candidates.
 
-    :param lowered: the requirements with another amount, and that amount
-    :param is_confirmed: whether the service says so, not a calculation
-    :param roots: the trees that have candidates then, as calculated
+    :param lowered: pairs of a requirement and its other amount
+    :param offer: the number of trees with candidates then
+    :param is_confirmed: whether the service has confirmed that; else it is calculated
+    :param roots: the trees with candidates then, as calculated
     """
 
     dropped: tuple[Requirement, ...]
@@ -115,8 +119,8 @@ class RelaxationSearch:
     def _make_change(self, correction: frozenset[Requirement]) -> _Change:
         """Return a change that gives up as little of a correction as possible.
 
-        In this order: another amount may be enough; a group has to request a resource, so that the
-        conditions of one without any go too; and some of these, or of the correction, may be met.
+        It tries other amounts first. A group has to request a resource: without one it is dropped
+        with its conditions. Last, it retains dropped requirements that can be met after all.
         """
         retained, amounts = self._all - correction, dict[Requirement, int]()
         for need in self._matcher.sort_requirements(correction):
@@ -126,13 +130,13 @@ class RelaxationSearch:
         if restrict_request(self._request, retained) is None:
             retained = select_askable_requirements(retained)
         dropped = self._all - retained - amounts.keys()
-        needless = self._find_needless(dropped, retained)
+        needless = self._find_needlessly_dropped(dropped, retained)
         return _Change(dropped - needless, amounts, retained | needless)
 
-    def _find_needless(
+    def _find_needlessly_dropped(
         self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
     ) -> frozenset[Requirement]:
-        """Return the dropped requirements that Placement can meet beside the others."""
+        """Return the most dropped requirements that can be met together with the retained ones."""
         ordered = self._matcher.sort_requirements(dropped)
         for size in range(min(len(ordered), MOST_DROPPED)):
             for fewer in combinations(ordered, size):

@@ -24,7 +24,7 @@ TOGETHER = '(together)'
 
 
 class Fits(msgspec.Struct, frozen=True, gc=False):
-    """The number of servers of a shape that fit.
+    """The number of equal servers that fit in a tree, in an aggregate or in all trees.
 
     :param name: the name of a tree's root, the UUID of an aggregate, or ``ALL``
     :param by_class: the number if only one class, or one group with a suffix, counted
@@ -79,7 +79,7 @@ def count_by_aggregate(
 def count_by_class(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> list[Fits]:
-    """Return the number of servers that fit if only one class counts, for each; last for all."""
+    """Return the number of servers that fit if only one class counted; the last line: all."""
     fits = _count_in_all(topology, request, trees)
     alone = [
         Fits.from_counts(resource_class, count, {resource_class: count})
@@ -91,8 +91,8 @@ def count_by_class(
 class FallbackFits(NamedTuple):
     """The number of servers with dedicated CPUs that Placement grants with VCPU in place of PCPU.
 
-    :param servers: in all, on hosts without PCPU
-    :param trees: the number of these hosts with room for one
+    :param servers: the number of servers on all hosts without PCPU
+    :param trees: the number of these hosts with room for a server
     """
 
     servers: int
@@ -104,7 +104,7 @@ def count_fallback_fits(
 ) -> FallbackFits:
     """Return the number of servers that fit on hosts without PCPU, with VCPU in its place.
 
-    :param request: the second one of Nova, with VCPU
+    :param request: the second request that Nova sends, with VCPU
     """
     pinned = topology.find_roots_with('PCPU')
     roots = [root for root in topology.trees if trees is None or root in trees]

@@ -23,7 +23,7 @@ from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import Problem, build_problem
 from placementclient.insight.selecting import ProviderSelector
-from placementclient.insight.unknown_names import Names
+from placementclient.insight.unknown_names import ReportedNames
 from placementclient.model import patterns
 from placementclient.model.consumers import Allocations, Consumer, sum_gains, sum_resources
 from placementclient.model.nova import INSTANCE
@@ -78,12 +78,12 @@ def _make_edits(
 ) -> Iterator[tuple[Edit, Cursor]]:
     """Yield an edit for each key of an entry, with the place of the key."""
     if inventories:
-        for sentence in Names.from_snapshot(snapshot).explain_impossible(inventories, ()):
+        for sentence in ReportedNames.from_snapshot(snapshot).explain_impossible(inventories, ()):
             raise at.descend('inventories').error(sentence)
         yield InventoryEdit(inventories, amend=True), at.descend('inventories')
     for facet, changes in names.items():
         added, removed = (changes.get(key, frozenset()) for key in ('add', 'remove'))
-        for sentence in Names.from_snapshot(snapshot).explain_impossible(
+        for sentence in ReportedNames.from_snapshot(snapshot).explain_impossible(
             (), added if facet == 'traits' else ()
         ):
             raise at.descend(facet).descend('add').error(sentence)

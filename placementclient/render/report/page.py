@@ -23,7 +23,7 @@ from placementclient.basis.wording import format_count, format_install_command
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import TotalsLine
-from placementclient.insight.summary import Numbers
+from placementclient.insight.summary import SnapshotSummary
 from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Origin
@@ -129,7 +129,7 @@ class _Page:
     report: Report
     origin: Origin
     statements: Sequence[Statement]
-    numbers: Numbers
+    numbers: SnapshotSummary
     shared_pools: int
     plan: _PlanSection | None
     drain: DrainSection | None
