@@ -236,7 +236,7 @@ def _make_allocation_table(command: base.Lister, shown: Read[Consumer]) -> colum
     names = functools.partial(
         api.resource_provider.read_names, command.client, shown.value.allocations
     )
-    return command.add_names(output, names)
+    return command.add_names(output, names, for_people=True)
 
 
 def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:

@@ -120,7 +120,7 @@ class ListCandidate(base.Lister):
         )
         uuids = {uuid for candidate in candidates for uuid in candidate.allocations}
         names = functools.partial(api.resource_provider.read_names, self.client, uuids)
-        return self.add_names(output, names, position=2)
+        return self.add_names(output, names, position=2, for_people=True)
 
 
 def parse_request(

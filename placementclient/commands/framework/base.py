@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TextIO, TypeVar
 
 from osc_lib.command import command
 
@@ -173,18 +174,33 @@ class Lister(PlacementCommand, command.Lister):
         return add_column(output, 'last_modified', lambda row: read.last_modified)
 
     def add_names(
-        self, output: Output, names: Callable[[], Mapping[str, str]], position: int = 0
+        self,
+        output: Output,
+        names: Callable[[], Mapping[str, str]],
+        position: int = 0,
+        *,
+        for_people: bool = False,
     ) -> Output:
         """Return a table with the column ``name`` added if ``--long`` or ``-c name`` is given.
 
         :param names: returns the names by UUID
         :param position: the position of the column that has the UUIDs
+        :param for_people: whether a table on a terminal has the column too, if names can be read
         """
-        is_long = getattr(self.args, 'long', False)
-        if not is_long and 'name' not in map(str.lower, self.args.columns):
+        is_asked = getattr(self.args, 'long', False) or 'name' in map(str.lower, self.args.columns)
+        is_seen = self.args.formatter == 'table' and _is_on_terminal(self.app.stdout)
+        if not is_asked and (self.args.columns or not (for_people and is_seen)):
             return output
-        name_of = names()
-        return add_column(output, 'name', lambda row: name_of.get(str(row[position]).lower(), ''))
+        name_of: Mapping[str, str] = {}
+        with contextlib.suppress(*(() if is_asked else (errors.PlacementError,))):
+            name_of = names()
+        columns, rows = output
+        # Scripts may count on the columns before those of --long.
+        place = len(columns) if is_asked else position + 1
+        return (*columns[:place], 'name', *columns[place:]), [
+            (*row[:place], name_of.get(str(row[position]).lower(), ''), *row[place:])
+            for row in rows
+        ]
 
 
 class ShowOne(PlacementCommand, command.ShowOne):
@@ -220,9 +236,7 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
         command.check_columns(names)
     # A formatter of any format: cliff has no common type of them.
     formatter: Any = command.formatter
-    name, stdout = command.args.formatter, command.app.stdout
-    # The output of a command in a batch is captured before it is shown.
-    is_seen = stdout.isatty() or getattr(stdout, 'is_for_terminal', False)
+    name, is_seen = command.args.formatter, _is_on_terminal(command.app.stdout)
     if isinstance(command, Lister) and name == 'text':
         formatter.format_lines = command.format_lines
     if name == 'table':
@@ -245,6 +259,12 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
     on_screen = is_seen and name not in ('table', 'text', 'value')
     formatter = PrintableFormatter(formatter, cell, on_screen=on_screen)
     command.formatter = formatter
+
+
+def _is_on_terminal(stdout: TextIO) -> bool:
+    """Return whether a person sees what is written to a stream."""
+    # The output of a command in a batch is captured before it is shown.
+    return stdout.isatty() or getattr(stdout, 'is_for_terminal', False)
 
 
 def _format_bare_number(cell: object) -> object:

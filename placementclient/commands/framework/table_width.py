@@ -44,16 +44,20 @@ _NEEDED = (
     'state',
     'free',
 )
-#: The column whose texts are never cut, as they are typed.
+#: The columns that are hidden last; UUIDs of providers only if the column ``name`` stands for them.
+_HIDDEN_LAST = ('resource provider', 'resource_provider', 'allocation', 'resources')
+#: The column whose texts are typed, and those that say what is wrong: their texts are never cut.
 _COMMAND = 'command'
+_UNCUT = (_COMMAND, 'message', 'reason')
 #: The types of cells whose text may be wrapped.
 _TEXTS = (str, dict, list)
 #: A width that no table has: cliff wraps nothing.
 UNLIMITED = 1 << 20
 #: The width of a word from which on it may be cut, and the lines of a cell from which on it is.
 _LONG, _MOST_LINES = 24, 3
-#: The parts of a cell that are never broken: dates, amounts with units, words.
+#: The parts of a cell that are never broken: dates, amounts with units or classes, words.
 _PART = re.compile(
+    r"\{?'\w+': \d+[,}]*|"
     r'[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d: GMT]+|[\d.,]+ [KMGTPE]iB\b,?|[^ ,]+,?| +|,'
 )
 #: With or without hyphens, as Keystone writes them.
@@ -75,7 +79,9 @@ class _Column:
         # A word of a table is often in many rows.
         parts = {part for text in texts for part in _PART.findall(text)}
         self.least = max((len(name), *map(self._find_least_width, parts)))
-        self.whole = max((self.least, *map(len, parts))) if name in _NEEDED else self.least
+        self.whole = (
+            max((self.least, *map(len, parts))) if name in (*_NEEDED, *_UNCUT) else self.least
+        )
 
     def _find_least_width(self, part: str) -> int:
         """Return the width that a word needs at least: commands and UUIDs are never cut."""
@@ -191,7 +197,7 @@ class FittedFormatter:
         if not isinstance(cell, _TEXTS) or len(str(cell)) <= width:
             return cell
         lines = list(_wrap_words(str(cell), width))
-        if column.name == _COMMAND:
+        if column.name in _UNCUT:
             return '\n'.join(lines)
         shown = [
             line if len(line) <= width or _UUID.search(line) else f'{line[: width - 1]}…'
@@ -219,12 +225,14 @@ def _order_hideable_columns(
     order = [*spare, *(name for name in _HIDDEN_FIRST if name not in needed)]
     # A person knows a subject by its name.
     has_names = 'name' in by_name and all(map(str, by_name['name'].cells))
+    kept = (*_NEEDED, *needed, *_HIDDEN_LAST)
     turn = [
         *(column for column in columns if column.is_empty),
         *(column for column in columns if column.name == 'subject' and has_names),
         *(by_name[name] for name in order if name in by_name),
         *_list_repeated_uuids(columns, by_name.get(_COMMAND)),
-        *(column for column in reversed(columns[1:]) if column.name not in (*_NEEDED, *needed)),
+        *(column for column in reversed(columns[1:]) if column.name not in kept),
+        *(by_name[n] for n in _HIDDEN_LAST if n in by_name and (has_names or n not in _NEEDED)),
     ]
     yield from dict.fromkeys(turn)
 

@@ -9,7 +9,7 @@ import pytest
 from cliff.formatters.table import TableFormatter
 
 from placementclient.commands.framework.table_width import FittedFormatter
-from tests.unit.dialogue import get
+from tests.unit.dialogue import fault, get
 
 UUID = '4e8e5957-649f-477b-9e5b-f1f75b21c03c'
 PROVIDER = {'uuid': UUID, 'generation': 7, 'root_provider_uuid': UUID, 'parent_provider_uuid': None}
@@ -104,6 +104,14 @@ def fitted(width, names, *rows, **options):
     return printed.getvalue().splitlines(), ''.join(warnings)
 
 
+@pytest.mark.parametrize('column', ['message', 'reason'])
+def test_sentences_about_a_fault_are_never_cut(column):
+    text = 'the inventory of VGPU on compute1_pci_0000_85_00_0 is not that of the plan: ' * 4
+    lines, sentence = fitted(80, ('tree', 'state', column), ('compute1', 'differs', text))
+    cells = [line.split('|')[3].strip() for line in lines[3:-1]]
+    assert (' '.join(cells), sentence) == (text.strip(), '')
+
+
 def test_commands_in_tables_are_never_cut():
     command = f'openstack server migrate --live-migration --host compute2 {UUID}'
     names = ('wave', 'server', 'from', 'to', 'command')
@@ -178,7 +186,7 @@ def test_columns_are_hidden_before_a_name_is_cut():
 
 
 def test_chosen_columns_are_wrapped_and_not_hidden():
-    lines, sentence = fitted(60, ('generation', 'reason'), (1, 'word ' * 30), hides=False)
+    lines, sentence = fitted(60, ('generation', 'text'), (1, 'word ' * 30), hides=False)
     assert max(map(len, lines)) <= 60
     assert 'generation' in lines[1]
     assert sentence == 'Some texts are cut (--wide shows them)'
@@ -214,10 +222,49 @@ def test_a_batch_of_json_lines_hides_no_columns(placement, service, tmp_path, mo
 def test_amounts_of_an_allocation_are_wrapped_beside_a_whole_uuid(placement, service, monkeypatch):
     resources = {'DISK_GB': 80, 'MEMORY_MB': 8192, 'VCPU': 4, 'VGPU': 1}
     body = {'allocations': {UUID: {'generation': 1, 'resources': resources}}}
-    service.answer(get(f'/allocations/{UUID}', body))
+    service.answer(
+        get(f'/allocations/{UUID}', body),
+        get(f'/resource_providers/{UUID}', PROVIDER | {'name': 'compute1'}),
+    )
     monkeypatch.setenv('COLUMNS', '80')
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     shown = placement(f'resource provider allocation show {UUID}', version='1.10').stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert UUID in shown
     assert "'VGPU': 1" in shown
+    assert 'compute1' in shown
+
+
+@pytest.mark.parametrize('option', ['-f json', '-f value', '-c resource_provider'])
+def test_the_names_of_providers_are_read_for_people_alone(placement, service, monkeypatch, option):
+    body = {'allocations': {UUID: {'generation': 1, 'resources': {'VCPU': 4}}}}
+    service.answer(get(f'/allocations/{UUID}', body))
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    shown = placement(f'resource provider allocation show {UUID} {option}', version='1.10')
+    assert (UUID in shown.stdout, shown.stderr) == (True, '')
+
+
+def test_names_of_providers_that_cannot_be_read_are_left_out(placement, service, monkeypatch):
+    body = {'allocations': {UUID: {'generation': 1, 'resources': {'VCPU': 4}}}}
+    service.answer(
+        get(f'/allocations/{UUID}', body),
+        get(f'/resource_providers/{UUID}', fault(403, 'No')),
+    )
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    shown = placement(f'resource provider allocation show {UUID}', version='1.10')
+    assert (shown.status, UUID in shown.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ('name', 'columns'),
+    [
+        ('compute1', 'resource_provider name resources'),
+        ('compute001.region1.example.org', 'name resources'),
+    ],
+)
+def test_the_uuid_of_a_provider_is_hidden_for_its_name_alone(name, columns):
+    names = ('resource_provider', 'generation', 'resources', 'project_id', 'name')
+    row = (UUID, 3, {'VCPU': 2, 'MEMORY_MB': 4096}, UUID, name)
+    lines, _ = fitted(80, names, row)
+    assert sorted(lines[1].replace('|', ' ').split()) == sorted(columns.split())
+    assert name in lines[3]

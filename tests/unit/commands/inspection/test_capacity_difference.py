@@ -61,13 +61,13 @@ def test_diff_has_no_value_before_for_a_new_host(changed):
 
 
 @pytest.mark.parametrize('width', [60, 80, 132])
-def test_diff_shows_the_difference_on_every_terminal(changed, width, monkeypatch):
+def test_diff_shows_the_amounts_before_and_after_on_every_terminal(changed, width, monkeypatch):
     monkeypatch.setenv('COLUMNS', str(width))
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     lines = changed('').stdout.splitlines()
     assert max(map(len, lines)) <= width
     heading, *rows = (line.split('|') for line in lines if line.startswith('|'))
-    assert heading[-2].strip() == 'difference'
+    assert {'before', 'after'} <= {name.strip() for name in heading}
     assert {row[-2][-2] for row in rows} <= set('0123456789B'), 'aligned to the right'
 
 
