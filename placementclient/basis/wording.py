@@ -2,8 +2,11 @@
 """Parts of sentences for people."""
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+#: The least width of a line, in characters.
+NARROWEST = 24
 #: The states of which a tally prints the first names; they come last.
 _NAMED = ('left alone', 'done in part', 'not known', 'failed', 'differs')
 
@@ -121,6 +124,21 @@ def insert_names(text: str, names: Mapping[str, str]) -> str:
 def split_lines(text: str) -> list[str]:
     """Return the lines of a program's output: :meth:`str.splitlines` would split names too."""
     return text.replace('\r\n', '\n').removesuffix('\n').split('\n')
+
+
+def wrap_words(text: str, width: int, indent: str = '') -> list[str]:
+    """Return the lines of a text; no word is broken, so that names and options can be copied.
+
+    :param width: of the longest line, in characters; :data:`NARROWEST` at least
+    :param indent: the beginning of all lines but the first one
+    """
+    return textwrap.wrap(
+        text,
+        max(width, NARROWEST),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def format_count(number: int, noun: str) -> str:

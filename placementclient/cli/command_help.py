@@ -7,10 +7,14 @@ import itertools
 import pkgutil
 import re
 import shlex
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from placementclient.basis.wording import find_closest_words, format_suggestion, suggest_similar
+from placementclient.basis.wording import (
+    find_closest_words,
+    format_suggestion,
+    suggest_similar,
+    wrap_words,
+)
 from placementclient.cli import entry_points
 
 #: How many words of a command's name make its subject.
@@ -76,12 +80,8 @@ def format_overview(
         names = list(group)
         longest = max(map(len, names))
         for name in names:
-            yield from textwrap.wrap(
-                f'  {name:<{longest}}  {read_summaries()[name]}',
-                width,
-                subsequent_indent=' ' * (longest + 4),
-                break_on_hyphens=False,
-            )
+            line = f'  {name:<{longest}}  {read_summaries()[name]}'
+            yield from wrap_words(line, width, ' ' * (longest + 4))
 
 
 @functools.cache

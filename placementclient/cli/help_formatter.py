@@ -6,8 +6,9 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import textwrap
 from collections.abc import Iterable, Iterator
+
+from placementclient.basis.wording import wrap_words
 
 #: The heading of the options for the output, of which cliff has groups for each format.
 OUTPUT = 'output'
@@ -133,20 +134,6 @@ def _is_continuation(before: str, line: str) -> bool:
         return False
     is_item = _ITEM.match(before) is not None
     return line.startswith('    ') if is_item else not (line + before).startswith(' ')
-
-
-def wrap_words(text: str, width: int, indent: str = '') -> list[str]:
-    """Return the lines of a text that is broken only between words, so that options can be copied.
-
-    :param indent: the beginning of each further line
-    """
-    return textwrap.wrap(
-        text,
-        max(width, _COLUMN),
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _is_shown(part: argparse.Action | str) -> bool:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import TextIO
 
-from placementclient.cli.help_formatter import wrap_words
+from placementclient.basis.wording import wrap_words
 
 #: A command at the end of a line: after a colon, after the number of a step, or alone. A word
 #: that ends as a clause does belongs to a sentence.

@@ -101,7 +101,7 @@ def _decode_refusal(content: bytes) -> object:
 def _make_invalid_answer(
     request: str, response: requests.Response, reason: str
 ) -> errors.InvalidAnswer:
-    """Return the error for a success that is not Placement's.
+    """Return the error for a successful status with an answer that Placement does not give.
 
     :param reason: a clause with a colon before it, or nothing
     """
@@ -153,7 +153,7 @@ def _find_first_fault(body: object) -> Mapping[str, object]:
 
 
 def _read_sentence(fault: Mapping[str, object]) -> str:
-    """Return ``detail`` without the phrase of webob, which stands before a blank line."""
+    """Return the ``detail`` of a fault without the general phrase before its first blank line."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     # The rest is the JSON schema that the request does not satisfy, over dozens of lines.
     detail = detail[:_LONGEST].partition('Failed validating')[0].strip()

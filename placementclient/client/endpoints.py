@@ -35,7 +35,7 @@ class Endpoint(NamedTuple):
 
     @property
     def is_read(self) -> bool:
-        """Return whether the request can be repeated."""
+        """Return whether the request only reads, so that it can be repeated."""
         return self.method == 'GET'
 
     def __str__(self) -> str:

@@ -55,7 +55,7 @@ class Unreachable(Transient):
 
 
 class NotSent(NoAnswer):
-    """The request has not reached the service: there is no connection, or its URL is none."""
+    """The request has not reached the service: there is no connection, or the URL is wrong."""
 
 
 class NoConnection(NotSent, Unreachable):

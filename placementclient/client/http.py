@@ -129,7 +129,7 @@ class Client:
 
     @property
     def is_settled(self) -> bool:
-        """Return True if the microversion in use is known, chosen or negotiated."""
+        """Return whether the microversion in use is known: chosen or negotiated."""
         return self._settled is not None
 
     @property
@@ -183,11 +183,11 @@ class Client:
         return self._find_embedded_attribute('database') or shown
 
     def _find_embedded_attribute(self, name: str) -> Any:
-        """Return an attribute that only the plugin of the embedded service has; else ``None``."""
+        """Return an attribute of the embedded service's plugin; ``None`` over HTTP."""
         return None if self.endpoint_override else getattr(self.session.auth, name, None)
 
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
-        """Raise an error if the microversion in use lacks a feature, before any request.
+        """Raise an error if the microversion in use lacks a feature, without sending a request.
 
         A version that is still to be negotiated is assumed to be the highest, and checked again
         when it is known.
@@ -292,7 +292,7 @@ class Client:
         body: object,
         version: Microversion | None,
     ) -> Answer:
-        """Send a request once, and return the answer; a refusal says what to do, if that is known.
+        """Send a request once and return the answer; add advice to a refusal (403 and 404).
 
         :param kind: the type of the body of the answer; ``None``: there is none
         """
@@ -340,7 +340,7 @@ class Client:
         body: object,
         version: Microversion | None,
     ) -> requests.Response:
-        """Send a request through the session, without retries, and note the ID of the answer."""
+        """Send a request through the session without retries, and note the ID of the answer."""
         self._thread.request_id = ''
         with translate_failures(self.session):
             response: requests.Response = self.session.request(

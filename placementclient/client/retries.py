@@ -53,7 +53,7 @@ def repeat_request(
 
 
 def read_retry_after(lost: errors.Transient) -> float:
-    """Return the pause that the answer asks for, in seconds, up to a limit."""
+    """Return the seconds that an answer asks to wait (Retry-After), up to a limit; else 0."""
     from urllib3 import exceptions
     from urllib3.util import Retry
 

@@ -49,9 +49,9 @@ CONNECTIONS = 1000
 
 
 def limit_session(session: Session, answer_limit: int) -> Session:
-    """Return a copy of a session, with its connections and token, whose requests have the limits.
+    """Return a copy of a session that limits size, duration and redirects of each answer.
 
-    A session that has them is returned as it is.
+    It has the same connections and token. A session with such limits is returned as it is.
     """
     if any(isinstance(adapter, BoundedTransport) for adapter in session.session.adapters.values()):
         return session
@@ -66,7 +66,7 @@ def limit_session(session: Session, answer_limit: int) -> Session:
 
 
 class BoundedTransport(adapters.BaseAdapter):
-    """An adapter of requests with the limits."""
+    """An adapter of requests that limits size, duration and redirects of each answer."""
 
     def __init__(self, adapter: adapters.BaseAdapter, answer_limit: int) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class BoundedTransport(adapters.BaseAdapter):
 
 
 def _read_body(request: requests.PreparedRequest, response: requests.Response) -> None:
-    """Let an answer keep its whole body; if that fails, close the connection.
+    """Read the whole body of an answer into memory; if that fails, close the connection.
 
     An error of requests gets the answer: part of it has come.
     """
@@ -174,7 +174,6 @@ def _make_redirected_request(
 
 
 def _parse_origin(url: str) -> tuple[str, str | None, int]:
-    """Return the scheme, the host and the port of a URL."""
     parts = urllib.parse.urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
 
@@ -261,7 +260,7 @@ _TIMED_POOLS = {
 
 
 def _limit_connections(manager: PoolManager) -> None:
-    """Give the connections of a manager the limits, unless they are not urllib3's own.
+    """Limit the duration of answers on a manager's connections, unless they are not urllib3's own.
 
     Those through SOCKS have classes of their own. A program that puts another class in place of
     urllib3's, to reach a service without a socket (as wsgi-intercept does), keeps that one.

@@ -21,7 +21,10 @@ _UNUSABLE = exceptions.InvalidSchema | exceptions.InvalidURL | exceptions.Missin
 
 
 def make_connection_error(failure: Exception) -> errors.NoAnswer:
-    """Return the error for a failed connection, from the exception of keystoneauth."""
+    """Return the error for a failed connection.
+
+    :param failure: the exception of keystoneauth
+    """
     cause = _find_cause(failure)
     if any(isinstance(reason, _UNSENT) for reason in _list_causes(failure)):
         kind: type[errors.NoAnswer] = errors.NoConnection
@@ -82,13 +85,13 @@ def find_url_source(service_url: str, argv: Iterable[str], variables: Mapping[st
 
 
 def _find_cause(failure: Exception) -> exceptions.RequestException | None:
-    """Return the exception of requests among an exception and its causes, if there is one."""
+    """Return the first exception of requests among an exception and its causes, if there is one."""
     causes = (one for one in _list_causes(failure) if isinstance(one, exceptions.RequestException))
     return next(causes, None)
 
 
 def _list_causes(failure: BaseException) -> list[BaseException]:
-    """Return an exception and its causes, down to the first, which may be a NewConnectionError."""
+    """Return an exception and its causes; the last one is the first that was raised."""
     chain = [failure]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
         if isinstance(cause, PlacementError):
@@ -99,7 +102,7 @@ def _list_causes(failure: BaseException) -> list[BaseException]:
 
 
 def _read_reason(first: BaseException) -> str:
-    """Return the reason as the operating system gives it."""
+    """Return the reason for a failure in the words of the operating system or of OpenSSL."""
     if isinstance(first, ssl.SSLCertVerificationError):
         return first.verify_message
     if isinstance(first, ssl.SSLError) and first.reason:

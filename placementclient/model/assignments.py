@@ -39,4 +39,5 @@ class AssignmentRow:
         return not self.to_provider
 
     def make_error(self, reason: str) -> errors.BadFile:
+        """Return the error about this row, with its line in the file."""
         return errors.BadFile(self.path, reason, self.line)

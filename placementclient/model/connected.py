@@ -8,7 +8,10 @@ K = TypeVar('K')
 
 
 def group_connected_keys(touched: Mapping[K, Collection[Hashable]]) -> Iterator[list[K]]:
-    """Group the keys that share a value, directly or through other keys; keep their order."""
+    """Yield groups of the keys that share a value, directly or through other keys, in their order.
+
+    :param touched: the values of each key
+    """
     users: dict[Hashable, list[K]] = {}
     for key, values in touched.items():
         for value in values:

@@ -31,8 +31,8 @@ class Finding:
     :param remedy: what fixes it; ``None`` where only the operator can know that
     :param reason: in words: how the subject differs, or why a command does not change it. With a
         remedy: why that is not safe to carry out as it is; empty: it is safe
-    :param passed_over: why it may be none at this moment, so that it is counted only; empty: it is
-        one
+    :param passed_over: why the audit cannot judge the subject now, so that it is counted alone; or
+        empty
     """
 
     kind: str
@@ -51,10 +51,9 @@ class Finding:
 
     @property
     def is_error(self) -> bool:
-        """Return whether the finding is an error."""
         return self.severity is Severity.ERROR
 
     @property
     def is_wrong(self) -> bool:
-        """Return whether it is more than information."""
+        """Return whether the finding is an error or a warning."""
         return self.severity is not Severity.INFO

@@ -35,7 +35,7 @@ class Units(NamedTuple):
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
     def list_violated_limits(self, amount: int) -> list[str]:
-        """Return the names of the limits that do not admit an amount."""
+        """Return the names of the limits that forbid an amount, such as ``max_unit``."""
         is_refused = {
             'min_unit': amount < self.min_unit,
             'max_unit': amount > self.max_unit,
@@ -44,7 +44,7 @@ class Units(NamedTuple):
         return [name for name, refused in is_refused.items() if refused]
 
     def largest_amount(self, free: int) -> int:
-        """Return the largest amount that they admit of a free amount; 0 if there is none."""
+        """Return the largest amount within ``free`` that one allocation may have, or 0."""
         limit = min(free, self.max_unit)
         amount = limit - limit % self.step_size
         return amount if amount >= self.min_unit else 0
@@ -78,7 +78,7 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         return self.units.admits(amount)
 
     def covers(self, other: Inventory) -> bool:
-        """Return whether it allows every allocation that another inventory allows."""
+        """Return whether this inventory allows every allocation that another one allows."""
         return (
             self.capacity >= other.capacity
             and self.max_unit >= other.max_unit

@@ -28,11 +28,12 @@ class ListRecord(msgspec.Struct, frozen=True):
     :cvar aliases: other names of fields, with the field of each
     :cvar unique: the fields of which no two records may have the same value
     :cvar lower: the fields that are read in small letters
-    :cvar texts: the mappings of texts, which OpenStackClient may print as one text
+    :cvar texts: the fields with a mapping of texts, which OpenStackClient may print as one text
     :cvar marks: the fields of which each record has at least one, so that no other list is taken
         for this one; a record with nothing but its own fields needs none
     :cvar others: the fields that a record may have beside its own
-    :cvar partial: the values of fields with which a record needs no mark: there is no more of it
+    :cvar partial: a record with these values of fields needs no mark, as the list says no more of
+        it
     :cvar source: the command or the request that makes the list
     """
 

@@ -62,10 +62,7 @@ class NetworkAgent(ListRecord, frozen=True, dict=True):
 
     @cached_property
     def bandwidths(self) -> Mapping[tuple[str, str], Resources] | None:
-        """The amounts by class of each device, by the names of hypervisor and device.
-
-        ``None`` if the agent reports none.
-        """
+        """The bandwidth by class, by hypervisor and device; ``None`` if none is reported."""
         configuration = self.configuration or AgentConfiguration()
         if configuration.resource_provider_bandwidths is None:
             return None

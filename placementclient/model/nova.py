@@ -38,9 +38,9 @@ CHILD_FORMS = ('pci_0000_84_00_0', '0000:84:00.0', 'amd_sev')
 
 
 def add_compute_traits(stated: Iterable[str], state: ProviderState | None) -> frozenset[str]:
-    """Return stated traits and the ``COMPUTE_`` traits that an existing provider has.
+    """Return stated traits together with the ``COMPUTE_`` traits that a provider has already.
 
-    Nova sets and takes those. The mark of a disabled host is only kept, never stated.
+    Nova sets and removes those. A stated mark of a disabled host is left out.
     """
     if state is None:
         return frozenset(stated)
@@ -56,5 +56,5 @@ def is_burned(state: ProviderState, resource_class: str) -> bool:
 
 
 def is_child_name(name: str, root: str) -> bool:
-    """Return whether Nova's libvirt driver uses such a name for a provider below a root."""
+    """Return whether Nova's libvirt driver gives such a name to a provider below this root."""
     return name.startswith(root) and _CHILD.fullmatch(name, len(root)) is not None

@@ -12,7 +12,7 @@ from placementclient.model.findings import Finding
 
 
 class TreeState(enum.StrEnum):
-    """The result of one tree of a run."""
+    """The result of one tree after a run."""
 
     APPLIED = 'applied'
     ALREADY_APPLIED = 'already applied'
@@ -128,7 +128,7 @@ class Outcome:
 
 
 class PlanStatus(enum.StrEnum):
-    """The state of one tree of a plan, compared with the service."""
+    """The state of one tree of a plan, by a comparison with the service."""
 
     PENDING = 'pending'
     APPLIED = 'applied'

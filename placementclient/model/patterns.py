@@ -28,7 +28,10 @@ def find_matching_names(pattern: str, names: Iterable[str]) -> list[str]:
 
 
 def describe_unmatched_pattern(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
-    """Return the message that a pattern matches none of the names of a kind."""
+    """Return the message that a pattern matches none of some names, with similar names.
+
+    :param kind: the noun for the objects with these names
+    """
     similar = find_similar_names(pattern, set(names))
     return f'"{pattern}" matches no {kind}{suggest_similar(pattern, similar)}'
 
@@ -74,5 +77,5 @@ def find_similar_names(name: str, names: set[str]) -> set[str]:
 
 
 def find_similar_uuids(uuid: str, uuids: Iterable[str]) -> set[str]:
-    """Return UUIDs of the same beginning or the same end, which people get right."""
+    """Return the UUIDs that begin or end like another one, as a copied one with a typo does."""
     return {other for other in uuids if uuid[:8] == other[:8] or uuid[-12:] == other[-12:]}

@@ -24,7 +24,7 @@ S = TypeVar('S')
 
 
 class RowLabel(enum.StrEnum):
-    """The certainty of a row."""
+    """The reason for the place of a planned row."""
 
     MAPPED = 'mapped'
     FORCED = 'forced'
@@ -100,7 +100,6 @@ class ProviderChange(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def uuid(self) -> str:
-        """The UUID of the provider."""
         return self.state.uuid
 
     @property
@@ -164,7 +163,6 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def uuid(self) -> str:
-        """The UUID of the consumer."""
         return self.before.uuid
 
     @property
@@ -174,12 +172,10 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def changes_allocations(self) -> bool:
-        """Return whether its allocations change."""
         return self.before.allocations != self.after.allocations
 
     @property
     def keeps_owner(self) -> bool:
-        """Return whether project, user and type stay."""
         return self.before.owner == self.after.owner
 
     @property
@@ -188,9 +184,9 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         return self.changes_allocations and all(gain <= 0 for _, _, gain in self.gains())
 
     def is_outdated_release(self, live: Consumer | None) -> bool:
-        """Return whether the change only frees allocations, and its consumer has changed meanwhile.
+        """Return whether the change only frees allocations, and its consumer has changed since.
 
-        The evidence that the consumer needs nothing there holds only while it is as it was judged.
+        The plan was right to free them only for the consumer as it was then.
 
         :param live: the consumer as it is now
         """
@@ -210,7 +206,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         return replace(self, before=replace(self.before, **owner), after=replace(after, **owner))
 
     def gains(self) -> Iterator[tuple[str, str, int]]:
-        """Yield the amount that the consumer gains of each provider and class; below 0: loses."""
+        """Yield a provider's UUID, a class, and the gained amount; a loss is negative."""
         for uuid in self.provider_uuids:
             before = self.before.allocations.get(uuid, {})
             after = self.after.allocations.get(uuid, {})
@@ -219,7 +215,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
 
 
 def find_changed_providers(before: Snapshot, after: Snapshot) -> Iterator[str]:
-    """Yield the UUIDs of the providers that change, those before first."""
+    """Yield the UUIDs of the providers that differ in two snapshots, those of ``before`` first."""
     for uuid in {**before.providers, **after.providers}:
         if ProviderChange(before.providers.get(uuid), after.providers.get(uuid)).is_changed:
             yield uuid
@@ -272,17 +268,15 @@ class Change:
 
     @functools.cached_property
     def root_provider_uuid(self) -> str:
-        """The UUID of the first root."""
         return next(iter(self.roots))
 
     @property
     def root_provider_name(self) -> str:
-        """The name of the first root."""
         return self.roots[self.root_provider_uuid]
 
     @functools.cached_property
     def concerned_roots(self) -> tuple[str, ...]:
-        """The UUIDs of the roots of its trees, then of those that share with them."""
+        """The UUIDs of the roots of its trees, then of those that share inventory with them."""
         sides = self.before, self.after
         others = {state.provider.root_uuid for side in sides for state in side.providers.values()}
         return (*self.roots, *sorted(others - self.roots.keys()))
@@ -301,11 +295,11 @@ class Change:
         return tuple(find_changed_consumers(self.before, self.after))
 
     def order_snapshots(self, *, backward: bool = False) -> tuple[Snapshot, Snapshot]:
-        """Return the states before and after the change, or before and after its rollback."""
+        """Return the snapshots before and after the change; of its rollback if it runs backward."""
         return (self.after, self.before) if backward else (self.before, self.after)
 
     def list_local_providers(self) -> Iterator[ProviderChange]:
-        """Yield the providers in the trees of the change, without those that share with them."""
+        """Yield the providers in its trees, without those of other trees that share with them."""
         roots = self.roots
         return (provider for provider in self.providers if provider.root_provider_uuid in roots)
 
@@ -378,7 +372,6 @@ class Plan:
         )
 
     def _root_uuids(self) -> dict[str, str]:
-        """Return the UUIDs of the roots of all changes, by name."""
         return {name: uuid for change in self.changes for uuid, name in change.roots.items()}
 
     @functools.cached_property

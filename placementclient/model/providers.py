@@ -71,13 +71,13 @@ def normalize_uuids_in(document: Any) -> Any:
 
 
 def make_temporary_name(name: str, uuid: str) -> str:
-    """Return a free name that shows the old name."""
+    """Return a name to move a provider aside: its old name, cut if it is too long, and its UUID."""
     suffix = f' ({uuid})'
     return name[: LONGEST_NAME - len(suffix)] + suffix
 
 
 def restore_name(name: str, uuid: str) -> str:
-    """Return the name before :func:`make_temporary_name`; its end is lost if it was too long."""
+    """Return the name that :func:`make_temporary_name` was given, without what it has cut off."""
     return name.removesuffix(f' ({uuid})')
 
 

@@ -51,14 +51,14 @@ class Advice:
 
 
 def make_advice(*words: str) -> Advice:
-    """Return a command of this program, without the prefix that all its commands share."""
+    """Return a command of this program, without the prefix that all of its commands have."""
     return Advice(('resource', 'provider', *words))
 
 
 def make_inventory_advice(
     provider: str, resource_class: str, fields: Mapping[str, int | float]
 ) -> Advice:
-    """Return the command that changes some fields of an inventory."""
+    """Return the command that sets some fields of an inventory."""
     options = (f'{resource_class}:{name}={value}' for name, value in fields.items())
     resources = (word for option in options for word in ('--resource', option))
     return make_advice('inventory', 'set', provider, '--amend', *resources)

@@ -220,8 +220,8 @@ class Server(ListRecord, frozen=True, gc=False):
 def join_servers(lists: Iterable[Mapping[str, Server]]) -> dict[str, Server]:
     """Return the servers of several lists, each by its latest record.
 
-    A record without a time may be the latest. A server with another record than one of its deletion
-    lives, unless that record is older.
+    A record without a time counts as the latest. A list of deleted servers proves the deletion of a
+    server only if no other list has a newer record.
     """
     joined: dict[str, Server] = {}
     for servers in lists:
@@ -234,7 +234,7 @@ def join_servers(lists: Iterable[Mapping[str, Server]]) -> dict[str, Server]:
 
 
 def _is_of_deleted(servers: Collection[Server]) -> bool:
-    """Return whether a list is one of deleted servers; some have another status there (34)."""
+    """Return whether a list is one of deleted servers; some have another status in Nova 34."""
     remaining = {server.status for server in servers if not server.is_deleted}
     return any(server.is_deleted for server in servers) and remaining <= _LEFT_BEHIND
 
@@ -245,7 +245,7 @@ def _rank_by_recency(server: Server) -> tuple[bool, str, bool]:
 
 
 def normalize_time(text: str | None) -> str | None:
-    """Return the second of a time in UTC, as ISO 8601, so that it can be compared."""
+    """Return a time as ISO 8601 in UTC, without fractions, so that texts can be compared."""
     match = _UTC.fullmatch(text or '')
     return f'{match[1]}T{match[2]}' if match else None
 

@@ -55,7 +55,6 @@ class ComputeService(ListRecord, frozen=True):
 
 
 def find_hosts_of_cells_down(services: Iterable[ComputeService]) -> list[str]:
-    """Return the names of the hosts whose cells do not answer Nova."""
     return sorted({service.host for service in services if service.is_cell_down})
 
 

@@ -33,7 +33,7 @@ def find_shortfalls(
 def describe_refusal(
     state: ProviderState, resource_class: str, amount: int, more: int, taken: int = 0
 ) -> str:
-    """Return a clause on why a provider does not grant an amount; empty if it grants it.
+    """Return a clause that says why a provider cannot grant an amount; empty if it can.
 
     :param more: the part of the amount that its consumer does not hold there yet
     :param taken: an amount of the class that others get before
@@ -50,7 +50,7 @@ def describe_refusal(
 
 
 class UnaccountedUsage(errors.PlacementError):
-    """Some usage belongs to no known consumer, so it cannot be freed."""
+    """A provider has usage of no known consumer, so it cannot be freed."""
 
     def __init__(self, provider: str, resources: Resources) -> None:
         amounts = ', '.join(f'{n} {name}' for name, n in resources.items())

@@ -55,12 +55,10 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def uuid(self) -> str:
-        """The UUID of the provider."""
         return self.provider.uuid
 
     @property
     def name(self) -> str:
-        """The name of the provider."""
         return self.provider.name
 
     @property
@@ -75,7 +73,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reference(self) -> str:
-        """The name for a command line; the UUID if a command would read the name otherwise."""
+        """The name for a command line; the UUID if a command could not take the name."""
         is_plain = self.name.isprintable() and not self.name.startswith('-')
         return self.name if is_plain and not is_uuid(self.name) else self.uuid
 
@@ -227,14 +225,14 @@ class Snapshot:
         return list({consumer.uuid: consumer for using in trees for consumer in using}.values())
 
     def list_providers_without_usages(self) -> list[ProviderState]:
-        """Return the providers that have allocations, but no usages."""
+        """Return the providers that have allocations, but no record of their usages."""
         used = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         return [
             state for state in self.providers.values() if state.uuid in used and not state.usages
         ]
 
     def unlisted_usages(self, provider_uuid: str) -> Resources:
-        """Return the usage of a provider that no consumer in the snapshot accounts for."""
+        """Return the usage of a provider that belongs to no consumer of the snapshot."""
         left = dict(self.providers[provider_uuid].usages)
         for consumer in self.consumers_on(provider_uuid):
             for name, amount in consumer.allocations[provider_uuid].items():

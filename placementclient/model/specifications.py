@@ -28,7 +28,7 @@ Keys = tuple[str | int, ...]
 
 
 class Identified(Protocol):
-    """A provider in any form, as far as its UUID and its name go."""
+    """An object with the UUID and the name of a provider."""
 
     @property
     def uuid(self) -> str: ...
@@ -196,13 +196,14 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
 
     @property
     def record(self) -> SpecRecord:
+        """The specification without its document, as it is stored in a plan."""
         return SpecRecord(*(getattr(self, name) for name in SpecRecord.__struct_fields__))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spec) and self.record == other.record
 
     def make_error(self, reason: str, *keys: str | int) -> errors.BadFile:
-        """Return the exception for a fault, with its line in the file.
+        """Return the error about a part of the specification, with its line in the file.
 
         :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
         """
@@ -246,7 +247,7 @@ def has_placeholder(template: str) -> bool:
 
 
 class TreeScope(NamedTuple):
-    """The parts of a specification about one tree, as indexes into its lists, in order."""
+    """The parts of a specification that are about one tree, as positions in its lists."""
 
     moves: tuple[int, ...]
     providers: tuple[int, ...]
@@ -327,7 +328,7 @@ class SpecIndex:
 
 
 def _list_spellings(name_or_uuid: str) -> set[str]:
-    """Return a text as it is, and in small letters if it is a UUID: it may be a name."""
+    """Return a text as it is, and as a normal UUID if it is one: a name may look like a UUID."""
     return {name_or_uuid, normalize_uuid(name_or_uuid)}
 
 

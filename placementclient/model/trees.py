@@ -10,10 +10,10 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A tree for output.
+    """A tree for output, with the sharing providers that serve it.
 
-    :param snapshot: has at least this tree; consumers need not have what they hold elsewhere
-    :param sharing: the sharing providers of other trees that serve it, by name
+    :param snapshot: has at least this tree; of consumers only their allocations in it are needed
+    :param sharing: the sharing providers of other trees, sorted by name
     """
 
     snapshot: Snapshot
@@ -67,7 +67,7 @@ def _format_identity(provider: Provider) -> str:
 def find_sharers_by_tree(
     sharers: Iterable[tuple[str, str, Iterable[str]]], roots_in: Mapping[str, Iterable[str]]
 ) -> dict[str, list[str]]:
-    """Return the sharing providers that serve each tree, by the UUID of its root.
+    """Return the UUIDs of the sharing providers that serve each tree, by the UUID of its root.
 
     A sharing provider serves every tree of which any provider is in one of its aggregates.
 

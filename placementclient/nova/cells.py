@@ -8,7 +8,7 @@ _COLUMNS = 3
 
 
 def parse_host_cells(text: str, path: str) -> dict[str, str]:
-    """Return the cell of each host: its name, or its UUID if it has none, or another one has it.
+    """Return the cell of each host: the name of the cell, or its UUID if the name is not unique.
 
     :raises errors.BadFile: if the text is no such table, or has a host twice
     """

@@ -32,7 +32,7 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 def _read_records(
     client: Client, listed: service.ListRequest, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
-    """Return the records of a list of Nova, which is asked once, for a few seconds."""
+    """Return the records of a list that Nova is asked for once, for a few seconds."""
     try:
         return parse(listed(service.copy_impatiently(client)), 'Nova')
     except BadFile as reason:
@@ -42,10 +42,9 @@ def _read_records(
 def find_running_hosts(
     roots: Collection[str], services: Iterable[ComputeService]
 ) -> dict[str, str]:
-    """Return the hosts whose nova-compute is up, by the names of their root providers.
+    """Return the hosts whose nova-compute is up, by the names of their roots.
 
-    A host has the name of the root. If no host has, one of the two names may have a domain that the
-    other one lacks.
+    A host is named like its root; if there is none, with or without a domain.
     """
     by_host = {service.host: service.is_up for service in services}
     by_label = defaultdict[str, list[str]](list)

@@ -13,7 +13,7 @@ _OPTION = re.compile(r'([^:=]+?)\s*[:=]\s*(.*)', re.DOTALL)
 
 
 class ConfigOption(NamedTuple):
-    """A setting of an option: the joined lines of its value, and the number of the first one."""
+    """A setting of an option, with its lines joined; ``line`` is the number of the first one."""
 
     section: str
     name: str
@@ -24,7 +24,7 @@ class ConfigOption(NamedTuple):
 def find_option_settings(
     text: str, path: str, names: Sequence[tuple[str, str]]
 ) -> list[ConfigOption]:
-    """Return all settings of an option that may be repeated.
+    """Return all settings of one option, which a file may repeat.
 
     :param names: its section and name, and then its deprecated ones; as in oslo.config, settings
         under the last name come first
@@ -68,6 +68,5 @@ def parse_options(text: str, path: str) -> Iterator[ConfigOption]:
 
 
 def _strip_quotes(value: str) -> str:
-    """Return a value without the quotes around it."""
     is_quoted = value.startswith(('"', "'")) and value[0] == value[-1]
     return value[1:-1] if is_quoted else value

@@ -153,7 +153,7 @@ def _check_combinations(
 def _find_policy_of_resources(
     features: Features, policy: str | None, emulator: str | None
 ) -> str | None:
-    """Return the policy that ``resources:PCPU`` or ``resources:VCPU`` means; else the given one.
+    """Return the CPU policy that ``resources:PCPU`` or ``resources:VCPU`` implies; else ``policy``.
 
     :raises Refusal: if they contradict each other, the policy, or the number of CPUs
     """

@@ -20,14 +20,17 @@ EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
 
 @dataclass(slots=True)
 class OpenGroup:
-    """A group of a request under construction."""
+    """A group of a request for candidates, while its extra specs are added."""
 
     resources: dict[str, int] = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
     forbidden: set[str] = field(default_factory=set)
 
     def add_extra_spec(self, kind: str, name: str, value: str) -> bool:
-        """Add an extra spec; return False if the scheduler ignores its value or its class."""
+        """Add an amount or a trait; return False if the scheduler ignores its value or its class.
+
+        :param kind: ``resources`` or ``trait``
+        """
         if kind == 'trait':
             traits = {'required': self.required, 'forbidden': self.forbidden}.get(value)
             if traits is not None:
@@ -43,7 +46,7 @@ class OpenGroup:
         return True
 
     def make_filter(self) -> Filter:
-        """Return the group without its empty parts."""
+        """Return the group as a filter, without classes of which it asks for no amount."""
         resources = {name: amount for name, amount in self.resources.items() if amount}
         return Filter(resources, tuple(sorted(self.required)), tuple(sorted(self.forbidden)))
 
@@ -106,7 +109,10 @@ class Draft:
         return self.sources.profiles[name]
 
     def add_device_profile(self, groups: Iterable[Mapping[str, str]], port: str = '') -> None:
-        """Add the groups of a device profile, of the flavor or of the port with an ID."""
+        """Add the request groups of a device profile.
+
+        :param port: the ID of the port that asks for it; empty: the flavor does
+        """
         for number, specs in enumerate(groups):
             group = OpenGroup()
             for key, value in specs.items():

@@ -30,7 +30,7 @@ _IMAGE_TRAITS = {
 
 
 def _list_aggregates(draft: Draft, part: str) -> Sequence[HostAggregate]:
-    """Return all aggregates; if they are unknown none, and a part of the request is unknown."""
+    """Return all host aggregates; if they are unknown, none, and note that ``part`` is unknown."""
     if draft.sources.aggregates is None:
         draft.note_missing(part, 'aggregates')
     return draft.sources.aggregates or ()

@@ -127,7 +127,6 @@ def _decode_subnets(document: object, path: str) -> list[tuple[RecordPlace, Subn
 
 
 def _count_addresses(place: RecordPlace, pool: AddressPool) -> int:
-    """Return the number of IPv4 addresses in an allocation pool."""
     try:
         first, last = map(ipaddress.IPv4Address, (pool.start, pool.end))
     except ValueError:
@@ -136,7 +135,7 @@ def _count_addresses(place: RecordPlace, pool: AddressPool) -> int:
 
 
 def decode_segments(document: object, path: str) -> dict[str, list[list[str]]]:
-    """Return the aggregates of each segment of a subnet and of a network, by the ID of either."""
+    """Return the aggregates of each network segment, by the IDs of its subnets and its network."""
     result: dict[str, list[list[str]]] = {}
     for place, subnet in _decode_subnets(document, path):
         if subnet.id is None or subnet.network_id is None:
@@ -148,7 +147,7 @@ def decode_segments(document: object, path: str) -> dict[str, list[list[str]]]:
 
 
 def decode_device_profiles(document: object, path: str) -> dict[str, list[dict[str, str]]]:
-    """Return the groups of each device profile by name: ``GET /v2/device_profiles``."""
+    """Return the request groups of each device profile, by name: ``GET /v2/device_profiles``."""
     return {
         record.name: record.groups
         for _, record in decode_records(document, path, _DeviceProfileRecord)

@@ -33,7 +33,7 @@ class Images:
     def find_image(self, server: Server) -> tuple[Image | None, tuple[str, ...]]:
         """Return the image of a server, and its unknown parts, each with the reason.
 
-        The API of Nova has standard properties of images alone, no traits.
+        Nova's API shows only standard properties of images, and no traits.
         """
         if server.boots_from_volume:
             image = self.of_servers.get(server.uuid)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 class UnendingList(Exception):
-    """A list comes to no end, or exceeds a limit."""
+    """A list has no last page, or exceeds a limit."""
 
 
 @dataclass

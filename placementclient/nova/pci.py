@@ -22,10 +22,7 @@ def make_class_name(name: str, vendor_id: str, product_id: str) -> str:
 
 @lru_cache(1024)
 def parse_traits(names: str) -> frozenset[str]:
-    """Return the traits of a configuration value, which has commas between them.
-
-    The result is kept, as each call looks at all standard traits.
-    """
+    """Return the traits of a configuration value, which commas separate."""
     standard, others = os_traits.check_traits(names.split(',') if names else [])
     # A standard name counts in its exact case only.
     upper = [name.upper() for name in others]

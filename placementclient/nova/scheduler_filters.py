@@ -21,7 +21,7 @@ _PCI_PORTS = frozenset(
 
 
 class _FilterRule(NamedTuple):
-    """The parts of a server by which a filter of the scheduler decides.
+    """A filter of the scheduler, and the parts of a server that it looks at.
 
     :param specs: a regular expression for the names of extra specs
     :param properties: a regular expression for the names of image properties
@@ -71,7 +71,7 @@ _RULES = (
 
 
 def describe_filter_decisions(server: ServerRequest, settings: Settings) -> Iterator[str]:
-    """Yield each part by which a filter decides, after its name: ``JsonFilter: query``."""
+    """Yield each filter that decides about a server, and by which part: ``JsonFilter: query``."""
     features = Features(server.flavor, server.image)
     for rule in _RULES:
         for part in rule.find_deciding_names(features, server.hints):
@@ -83,9 +83,9 @@ def describe_filter_decisions(server: ServerRequest, settings: Settings) -> Iter
 def _find_undecided_devices(
     features: Features, server: ServerRequest, settings: Settings
 ) -> Iterator[str]:
-    """Yield the PCI aliases and the kinds of ports that need a device that Placement lacks.
+    """Yield the PCI aliases and the kinds of ports whose devices are not in Placement.
 
-    Aliases are groups of the request where Placement has the devices, and unknown without a file.
+    Without a configuration file it is not known whether the devices of aliases are.
     """
     alias = features.specs.get(ALIAS_SPEC)
     if alias and settings.is_read and not settings.pci_in_placement:

@@ -56,7 +56,6 @@ class RecordPlace(NamedTuple):
     fields: Mapping[str, Any]
 
     def make_error(self, reason: str) -> BadList:
-        """Return the exception for a fault of this record."""
         return BadList(self.path, f'{self.name}: {reason}')
 
     def list_missing_fields(self, *names: str) -> list[str]:
@@ -128,12 +127,12 @@ def _refuse_other_list(document: object, path: str, key: str) -> None:
 
 
 def is_sdk_record(fields: Mapping[str, object]) -> bool:
-    """Return whether OpenStack's SDK has written a record: it has a null for each silence."""
+    """Return whether OpenStack's SDK has written a record: its unknown fields are ``None``."""
     return 'location' in fields
 
 
 def _drop_sdk_defaults(fields: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the fields of a record without those that the SDK has added as ``None``."""
+    """Return the fields of a record without those that the SDK has filled with ``None``."""
     if not is_sdk_record(fields):
         return fields
     said = {n: value for n, value in fields.items() if value is not None or n == 'location'}
@@ -144,7 +143,7 @@ def _drop_sdk_defaults(fields: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _is_record_of(place: RecordPlace, kind: type[ListRecord]) -> bool:
-    """Return whether a record has the fields of a kind of list, and no others."""
+    """Return whether a record is of a kind of list, by its fields."""
     own, _ = _map_field_names(kind)
     present = {_normalize_name(str(name)) for name in place.fields}
     has_mark = not present.isdisjoint(map(_normalize_name, kind.marks))
@@ -226,7 +225,10 @@ def _rename_fields(place: RecordPlace, kind: type[ListRecord]) -> dict[str, obje
 
 
 def _parse_text_mapping(value: object) -> object:
-    """Return a mapping of texts; YAML has numbers, and OpenStackClient prints one text."""
+    """Return a mapping with texts as values, also from the text that OpenStackClient prints of one.
+
+    Numbers become texts; any other value stays.
+    """
     if isinstance(value, str) and _PAIRS.fullmatch(value):
         return dict(_PAIR.findall(value))
     if isinstance(value, Mapping):
@@ -236,7 +238,7 @@ def _parse_text_mapping(value: object) -> object:
 
 @lru_cache
 def _map_field_names(kind: type[ListRecord]) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the fields by the normal form of each name, and those in which null has a meaning."""
+    """Return the field for each normalized name, and the fields in which null has a meaning."""
     fields = msgspec.structs.fields(kind)
     names = {_normalize_name(spelled): name for spelled, name in kind.aliases.items()}
     names |= {_normalize_name(field.name): field.name for field in fields}

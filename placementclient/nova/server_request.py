@@ -138,7 +138,7 @@ def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
 
 
 def sum_flavor_amounts(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
-    """Return the amounts by class that a server of this flavor requests, those of groups included.
+    """Return the amounts by class that a server of a flavor requests in all groups.
 
     :raises Refusal: if Nova refuses the flavor
     """
@@ -148,7 +148,7 @@ def sum_flavor_amounts(flavor: Flavor, *, boots_from_volume: bool = False) -> di
 
 
 def sum_request_amounts(request: CandidateRequest) -> dict[str, int]:
-    """Return the sum of the amounts of all groups of a request."""
+    """Return the amounts by class that a request asks for in all of its groups."""
     return dict(
         sum_resources(group.resources for group in (request.common, *request.groups.values()))
     )
@@ -156,7 +156,7 @@ def sum_request_amounts(request: CandidateRequest) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class RequestBuilder:
-    """Builds the requests of Nova's scheduler for servers of any flavor.
+    """Builds the requests that Nova's scheduler sends for servers, with the same settings for all.
 
     :param parts: values for fields of :class:`ServerRequest` that all of these servers have
     """
@@ -166,7 +166,6 @@ class RequestBuilder:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def build_request(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
-        """Return the request for a server of a flavor."""
         return self.build_server_request(ServerRequest(flavor), is_owned=is_owned)
 
     def build_accepted_requests(
@@ -182,14 +181,14 @@ class RequestBuilder:
     def build_server_request(
         self, server: ServerRequest, *, is_owned: bool | None = None
     ) -> NovaRequest:
-        """Return the request for a server; values for all servers replace its own."""
+        """Return the request for a server; the values for all servers replace its own."""
         parts = {name: value for name, value in self.parts.items() if value}
         sources = replace(self.sources, is_owned=is_owned)
         return build_request(replace(server, **parts), self.settings, sources)
 
 
 def find_device_requests(flavor: Flavor) -> list[str]:
-    """Return the extra specs and classes of a flavor that ask for a device of the host."""
+    """Return the extra specs and classes by which a flavor asks for a device of the host."""
     classes = sum_flavor_amounts(flavor)
     specs = [key for key in (PROFILE_SPEC, ALIAS_SPEC) if flavor.extra_specs.get(key)]
     return specs + [name for name in _DEVICE_CLASSES if name in classes]

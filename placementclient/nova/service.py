@@ -81,7 +81,7 @@ class ServiceFailure(ServiceRefusal):
 
 
 class UnfilteredList(ServiceRefusal):
-    """Nova does not filter the servers for this caller, so that its answer is any list."""
+    """Nova ignores filters from this caller, so its list has other servers than those asked for."""
 
 
 class ServiceSilence(ServiceError):
@@ -89,7 +89,7 @@ class ServiceSilence(ServiceError):
 
 
 class _BadRequest(ServiceRefusal):
-    """The service refuses a request as wrong (HTTP 400), which says nothing about an object."""
+    """The service refuses a request as wrong (HTTP 400); the object may exist or not."""
 
 
 class _UnknownObject(ServiceRefusal):
@@ -103,7 +103,7 @@ _REFUSALS = {400: _BadRequest, 404: _UnknownObject}
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """A list of a service, read when it is called."""
+    """A request for a list of a service; call it to read the list."""
 
     path: str
     key: str
@@ -232,7 +232,7 @@ def read_server_record(client: Client, uuid: str) -> Server | None:
 
 
 def copy_impatiently(client: Client) -> Client:
-    """Return a client that gives a service one attempt, of a few seconds."""
+    """Return a copy of a client that asks a service once, and waits a few seconds."""
     impatient = client.copy_without_history()
     impatient.max_retries, impatient.timeout = 0, client.timeout or WINDOW_TIMEOUT
     return impatient
@@ -316,7 +316,6 @@ def _read_pages(
 
 
 def _make_endless_error(key: str, reason: str) -> ServiceError:
-    """Return the error for a list that does not end."""
     return ServiceRefusal(f'The list of {key} {reason}')
 
 
@@ -375,5 +374,4 @@ def _make_refusal(
 
 
 def _describe_other_service(service: _CatalogService) -> str:
-    """Return the sentence that another service answers where this one should."""
     return f'{service.name} cannot be asked: another service answers'

@@ -100,7 +100,6 @@ def _load_auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPl
 
 
 def _load_session(placement: Mapping[str, str], auth: BaseAuthPlugin, path: str) -> Session:
-    """Return a session of keystoneauth with the options of a section."""
     from keystoneauth1 import loading
 
     timeout = placement.get('timeout')

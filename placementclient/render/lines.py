@@ -2,8 +2,9 @@
 """Lines of text as wide as a terminal."""
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator
+
+from placementclient.basis.wording import wrap_words
 
 #: The space before an amount and before its unit.
 _IN_AMOUNT = re.compile(r'(?<=\w) (?=\d)|(?<=\d) (?=[KMGTPE]iB)')
@@ -31,13 +32,7 @@ def wrap_lines(lines: Iterable[str], width: int, hanging: int = 4) -> Iterator[s
         text = _IN_AMOUNT.sub('\xa0', line)
         if '  ' in line[len(indent) :]:
             text = _bind_short_parts(text, width - len(indent) - hanging)
-        wrapped = textwrap.wrap(
-            text,
-            width,
-            subsequent_indent=indent + ' ' * hanging,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        wrapped = wrap_words(text, width, indent + ' ' * hanging)
         yield from (line.replace('\xa0', ' ') for line in wrapped)
 
 
