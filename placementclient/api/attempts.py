@@ -79,7 +79,7 @@ def confirm_write(
     """
     is_lost = False
 
-    def attempt() -> T | None:
+    def write_once() -> T | None:
         nonlocal is_lost
         if is_lost and is_done():
             return None
@@ -89,7 +89,7 @@ def confirm_write(
             is_lost = True
             raise
 
-    return retry_conflicts(client, attempt, generation)
+    return retry_conflicts(client, write_once, generation)
 
 
 def is_gone_or_empty(read: Callable[[], Read[T]]) -> bool:
@@ -119,7 +119,7 @@ def edit_object(
     """
     is_sent = False
 
-    def attempt() -> Read[T]:
+    def read_edit_write() -> Read[T]:
         nonlocal is_sent
         current = read()
         desired = change(current.value)
@@ -137,4 +137,4 @@ def edit_object(
         is_sent = True
         return write(desired, current.generation)
 
-    return retry_conflicts(client, attempt, generation)
+    return retry_conflicts(client, read_edit_write, generation)

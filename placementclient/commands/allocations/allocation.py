@@ -104,7 +104,7 @@ class SetAllocation(base.Lister):
 
         expected = self.args.generation
 
-        def write() -> None:
+        def write_allocations() -> None:
             consumer = Consumer(
                 self.args.consumer,
                 allocations,
@@ -117,7 +117,7 @@ class SetAllocation(base.Lister):
             )
             api.allocation.set(self.client, consumer, mappings=mappings, replaces_owner=True)
 
-        attempts.retry_conflicts(self.client, write, expected)
+        attempts.retry_conflicts(self.client, write_allocations, expected)
         return _make_allocation_table(self, api.allocation.show(self.client, self.args.consumer))
 
 
@@ -141,12 +141,12 @@ class UnsetAllocation(base.Lister):
         }
         classes, generation = set(self.args.resource_class), self.args.generation
 
-        def read() -> tuple[Consumer, Consumer]:
+        def read_consumer() -> tuple[Consumer, Consumer]:
             consumer = api.allocation.show(self.client, self.args.consumer).value
             return consumer, _remove_allocations(consumer, providers, classes)
 
-        def write() -> None:
-            consumer, after = read()
+        def write_remaining() -> None:
+            consumer, after = read_consumer()
             if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{self.args.consumer}'")
             if after.allocations == consumer.allocations:
@@ -158,11 +158,11 @@ class UnsetAllocation(base.Lister):
                 after = replace(after, generation=generation)
             api.allocation.set(self.client, after, replaces_owner=True)
 
-        def is_done() -> bool:
-            consumer, after = read()
+        def is_removed() -> bool:
+            consumer, after = read_consumer()
             return after.allocations == consumer.allocations
 
-        attempts.confirm_write(self.client, write, is_done, generation)
+        attempts.confirm_write(self.client, write_remaining, is_removed, generation)
         return _make_allocation_table(self, api.allocation.show(self.client, self.args.consumer))
 
 

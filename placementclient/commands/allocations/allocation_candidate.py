@@ -128,12 +128,12 @@ def parse_request(
     args: argparse.Namespace,
     find: Callable[[str], str] | None = None,
     *,
-    is_whole: bool = True,
+    needs_resources: bool = True,
 ) -> CandidateRequest:
     """Return the request for candidates that the options describe.
 
     :param find: returns the UUID of a provider by its name or UUID; default: Placement is asked
-    :param is_whole: whether the request needs resources; else Nova's request is added to it
+    :param needs_resources: whether the request needs resources; else Nova's request is added to it
     :raises errors.BadArgument: if a group lacks resources, or a value is no number
     """
     by_group = _get_groups(args)
@@ -141,7 +141,7 @@ def parse_request(
         suffix: filter_options.parse_filter(client, options, find)
         for suffix, options in by_group.items()
     }
-    if is_whole:
+    if needs_resources:
         _check_request_groups(client, groups, args)
 
     common = groups.pop(_COMMON, Filter())

@@ -71,10 +71,10 @@ class MoveAllocation(ChangeCommand):
         move = _Move(source, target, frozenset(self.args.resource_class), self.args.source)
         edit = functools.partial(self._move_allocations, move)
         if self.has_change_table():
-            return _plan_edit(self, 'resource provider allocation move', edit)
+            return _plan_consumer_edit(self, 'resource provider allocation move', edit)
         client, uuid = self.client, self.args.consumer
 
-        def write() -> None:
+        def write_move() -> None:
             before = api.allocation.show(client, uuid).value
             after = edit(before)
             if after == before:
@@ -85,16 +85,16 @@ class MoveAllocation(ChangeCommand):
                 api.allocation.set(client, after, replaces_owner=True)
 
         attempts.confirm_write(
-            client, write, lambda: move.is_shown_by(api.allocation.show(client, uuid).value)
+            client, write_move, lambda: move.is_made_for(api.allocation.show(client, uuid).value)
         )
         return _list_allocations(self, uuid)
 
     def _move_allocations(self, move: _Move, consumer: Consumer) -> Consumer:
         """Return a consumer after a move; unchanged if the move was made before this run."""
         _refuse_empty_consumer(consumer)
-        if move.is_shown_by(consumer):
+        if move.is_made_for(consumer):
             offered = api.inventory.list(self.client, move.source).value
-            if move.can_explain(consumer, offered.keys()):
+            if move.can_explain_target(consumer, offered.keys()):
                 return consumer
         return move.apply(consumer)
 
@@ -113,7 +113,7 @@ class _Move:
     classes: frozenset[str]
     source_name: str
 
-    def is_shown_by(self, consumer: Consumer) -> bool:
+    def is_made_for(self, consumer: Consumer) -> bool:
         """Return whether a consumer holds the classes on the target, and not on the source."""
         on_source = consumer.allocations.get(self.source, {}).keys()
         on_target = consumer.allocations.get(self.target, {}).keys()
@@ -121,19 +121,19 @@ class _Move:
             return self.classes <= on_target - on_source
         return bool(on_target) and not on_source
 
-    def can_explain(self, consumer: Consumer, offered: Set[str]) -> bool:
+    def can_explain_target(self, consumer: Consumer, source_classes: Set[str]) -> bool:
         """Return whether the allocations on the target can be those of the source.
 
         The service does not know what a consumer held once. But what the consumer holds on a third
         provider, or what the source has no inventory of, did not come from the source.
 
-        :param offered: the classes of which the source has inventory
+        :param source_classes: the classes of which the source has inventory
         """
-        moved = self.classes or consumer.allocations[self.target].keys() & offered
+        moved = self.classes or consumer.allocations[self.target].keys() & source_classes
         elsewhere = itertools.chain.from_iterable(
             resources for uuid, resources in consumer.allocations.items() if uuid != self.target
         )
-        return bool(moved) and moved <= offered and moved.isdisjoint(elsewhere)
+        return bool(moved) and moved <= source_classes and moved.isdisjoint(elsewhere)
 
     def apply(self, consumer: Consumer) -> Consumer:
         """Return a consumer after the move.
@@ -195,7 +195,7 @@ class ResizeAllocation(ChangeCommand):
         set_amounts = functools.partial(self._set_amounts, amounts, holder)
         client, uuid, expected = self.client, self.args.consumer, self.args.generation
 
-        def edit(consumer: Consumer) -> Consumer:
+        def edit_consumer(consumer: Consumer) -> Consumer:
             _refuse_empty_consumer(consumer)
             after = set_amounts(consumer)
             if expected not in (None, consumer.generation):
@@ -204,22 +204,22 @@ class ResizeAllocation(ChangeCommand):
             return after
 
         if self.has_change_table():
-            return _plan_edit(self, 'resource provider allocation resize', edit)
+            return _plan_consumer_edit(self, 'resource provider allocation resize', edit_consumer)
 
-        def write() -> None:
+        def write_amounts() -> None:
             before = api.allocation.show(client, uuid).value
-            after = edit(before)
+            after = edit_consumer(before)
             if after == before:
                 self.log.warning(f'Consumer {uuid} holds these amounts already: nothing was done')
             else:
                 self._refuse_lack_of_room(before, after)
                 api.allocation.set(client, after, replaces_owner=True)
 
-        def is_done() -> bool:
+        def has_amounts() -> bool:
             live = api.allocation.show(client, uuid).value
             return set_amounts(live) == live
 
-        attempts.confirm_write(client, write, is_done, expected)
+        attempts.confirm_write(client, write_amounts, has_amounts, expected)
         return _list_allocations(self, uuid)
 
     def _set_amounts(
@@ -233,7 +233,7 @@ class ResizeAllocation(ChangeCommand):
         """
         allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
         for name, amount in amounts.items():
-            holder = self._find_holder(consumer, name, provider)
+            holder = self._find_provider_with_class(consumer, name, provider)
             if not amount:
                 raise errors.PlacementError(
                     f'{name}=0 would free the class: use {self.program} resource provider '
@@ -242,7 +242,7 @@ class ResizeAllocation(ChangeCommand):
             allocations[holder][name] = amount
         return replace(consumer, allocations=allocations)
 
-    def _find_holder(self, consumer: Consumer, name: str, provider: str | None) -> str:
+    def _find_provider_with_class(self, consumer: Consumer, name: str, provider: str | None) -> str:
         """Return the UUID of the provider on which a consumer holds a class.
 
         :param name: the resource class
@@ -357,7 +357,7 @@ class TransferAllocation(base.Lister):
         api.allocation.replace(self.client, body, version=version)
 
 
-def _plan_edit(
+def _plan_consumer_edit(
     command: ChangeCommand, name: str, edit: Callable[[Consumer], Consumer]
 ) -> columns.Output:
     """Show the change of the consumer of the argument ``<consumer>``, or write it as a plan.

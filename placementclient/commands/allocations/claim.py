@@ -21,7 +21,7 @@ from placementclient.model.requests import CandidateRequest
 from placementclient.render import columns
 
 
-class Unclaimed(PlacementError):
+class ClaimRefused(PlacementError):
     """Placement granted no candidate, or the consumer has allocations already."""
 
 
@@ -58,8 +58,8 @@ class ClaimAllocation(base.Lister):
         pending = iter(candidates)
         try:
             claimed = self._claim_candidate(pending)
-        except Unclaimed:
-            held = self._find_held_claim(request)
+        except ClaimRefused:
+            held = self._find_earlier_claim(request)
             if held is None:
                 raise
             claimed = held
@@ -75,7 +75,7 @@ class ClaimAllocation(base.Lister):
         names = api.resource_provider.read_names(self.client, uuids)
         return columns.list_claimed_candidates(shown, summaries, names, self.client.microversion)
 
-    def _find_held_claim(self, request: CandidateRequest) -> Candidate | None:
+    def _find_earlier_claim(self, request: CandidateRequest) -> Candidate | None:
         """Return the allocations of the consumer if they are an earlier claim of the same."""
         consumer = api.allocation.show(self.client, self.args.consumer).value
         if not self._is_claimed(consumer, request):
@@ -108,8 +108,8 @@ class ClaimAllocation(base.Lister):
                 return candidate
         if refusals:
             tried = f'None of the {format_count(len(refusals), "candidate")} was granted'
-            raise Unclaimed(f'{tried}; to the last one: {refusals[-1]}')
-        unclaimed = Unclaimed(
+            raise ClaimRefused(f'{tried}; to the last one: {refusals[-1]}')
+        unclaimed = ClaimRefused(
             'There are no candidates: placement allocation candidate explain says why'
         )
         unclaimed.exit_status = ExitStatus.INFEASIBLE
@@ -118,13 +118,13 @@ class ClaimAllocation(base.Lister):
     def _write_candidate(self, candidate: Candidate) -> None:
         """Allocate a candidate; after a lost answer, a claim that is there counts as granted."""
 
-        def read() -> Consumer:
+        def read_consumer() -> Consumer:
             return api.allocation.show(self.client, self.args.consumer).value
 
-        def write() -> None:
-            current = read()
+        def write_claim() -> None:
+            current = read_consumer()
             if current.allocations:
-                raise Unclaimed(f'Consumer {current.uuid} holds something already')
+                raise ClaimRefused(f'Consumer {current.uuid} holds something already')
             claimed = replace(
                 current,
                 allocations=candidate.allocations,
@@ -138,7 +138,7 @@ class ClaimAllocation(base.Lister):
             )
 
         attempts.confirm_write(
-            self.client, write, lambda: read().allocations == candidate.allocations
+            self.client, write_claim, lambda: read_consumer().allocations == candidate.allocations
         )
 
     def _is_claimed(self, consumer: Consumer, request: CandidateRequest) -> bool:

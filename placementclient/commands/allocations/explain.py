@@ -17,7 +17,7 @@ from placementclient.commands.allocations.allocation_candidate import FILTERS, L
 from placementclient.commands.framework import cloud_options, server_options, service_lists
 from placementclient.commands.framework.document_command import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.places import Places
+from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -55,7 +55,7 @@ class _ServerRequest(NamedTuple):
     """
 
     nova_request: NovaRequest
-    places: Places
+    places: PlaceNames
     group_uuid: str | None = None
 
 
@@ -69,7 +69,7 @@ class _Question(NamedTuple):
     """
 
     first: CandidateRequest
-    places: Places
+    places: PlaceNames
     second: CandidateRequest | None = None
     server: _ServerRequest | None = None
 
@@ -135,7 +135,7 @@ class ExplainCandidate(DocumentCommand):
     def make_text(self) -> Text:
         self._refuse_wrong_combinations()
         if self.args.print_request:
-            return self._print_request()
+            return self._format_requests()
         is_calculated = self.args.snapshot or self.args.assume
         try:
             answer = self._explain_snapshot() if is_calculated else self._explain_live()
@@ -249,9 +249,9 @@ class ExplainCandidate(DocumentCommand):
         :param is_owned: returns whether Nova's request has the trait OWNER_NOVA
         :param find: returns the UUID of a provider by its name or UUID; default: Placement is asked
         """
-        request = parse_request(client, self.args, find, is_whole=not self._is_server)
+        request = parse_request(client, self.args, find, needs_resources=not self._is_server)
         if not self._is_server:
-            return _Question(request, Places(self))
+            return _Question(request, PlaceNames(self))
         if request.groups or request.common.resources:
             raise UsageError('--flavor says what is asked for: leave out --resource, --group')
         server = self._make_server_request(is_owned())
@@ -319,7 +319,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.nova.server_parts import Refusal
 
         project = scheduling.parts['project'] or server.project
-        places = Places(self, scheduling.sources.aggregates, project)
+        places = PlaceNames(self, scheduling.sources.aggregates, project)
         try:
             nova_request = scheduling.build_server_request(server, is_owned=is_owned)
         except Refusal as reason:
@@ -364,7 +364,7 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(f'It is unknown which hosts the server group allows: {failure}')
             return None
 
-    def _print_request(self) -> Text:
+    def _format_requests(self) -> Text:
         """Return the paths of Nova's requests to Placement, which are not sent."""
         from placementclient.api import query
         from placementclient.nova.server_request import MICROVERSION

@@ -73,10 +73,10 @@ class CreateOrDeleteCommand(PlacementCommand):
         write, read, deletes = self.functions
         subject = self.provider_uuid if 'provider' in self.args else self.args.name
 
-        def is_done() -> bool:
+        def is_written() -> bool:
             return deletes is attempts.is_gone_or_empty(lambda: read(self.client, subject))
 
-        attempts.confirm_write(self.client, lambda: write(self.client, subject), is_done)
+        attempts.confirm_write(self.client, lambda: write(self.client, subject), is_written)
 
 
 class Lister(PlacementCommand, command.Lister):
@@ -250,7 +250,7 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
                 formatter,
                 width,
                 command.log.warning,
-                hides=can_hide,
+                can_hide=can_hide,
                 spare=getattr(command, 'spare_columns', ()),
                 needed=getattr(command, 'needed_columns', ()),
             )

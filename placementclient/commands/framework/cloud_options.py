@@ -18,7 +18,7 @@ from placementclient.commands.framework import (
     server_options,
 )
 from placementclient.commands.framework.option import Option
-from placementclient.commands.framework.places import Places
+from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def apply_assumptions(
         )
         entries += assumptions.parse_assumptions(disk.read_text(path), path, sources)
     result = assumptions.apply_assumptions(snapshot, entries)
-    places = Places(command, scheduling.sources.aggregates, scheduling.parts['project'])
+    places = PlaceNames(command, scheduling.sources.aggregates, scheduling.parts['project'])
     for line in (*(f'assuming: {path}' for path in paths), *map(places.insert_names, result.notes)):
         (warn or command.log.warning)(line)
     return result

@@ -92,26 +92,26 @@ def parse_filter(
     :raises errors.UsageError: if both spellings of ``--member-of`` are given
     """
 
-    def read(dest: str) -> Sequence[str]:
+    def read_option(dest: str) -> Sequence[str]:
         return getattr(args, dest, None) or ()
 
-    required = read('required')
+    required = read_option('required')
     if any(',' in trait for trait in required):
         client.require('--required with alternatives', _ANY_OF)
     in_tree: str | None = getattr(args, 'in_tree', None)
     if in_tree is not None:
         in_tree = find(in_tree) if find else api.resource_provider.find(client, in_tree)
-    member_of, aggregates = read('member_of'), read('aggregate_uuid')
+    member_of, aggregates = read_option('member_of'), read_option('aggregate_uuid')
     if member_of and aggregates:
         raise errors.UsageError('--member-of and --aggregate-uuid contradict each other')
 
     directory = None if find else client
     return Filter(
-        parse_resources(read('resource')),
+        parse_resources(read_option('resource')),
         tuple(required),
-        tuple(read('forbidden')),
+        tuple(read_option('forbidden')),
         resolve_aggregate_groups([','.join(aggregates)] if aggregates else member_of, directory),
-        resolve_aggregate_groups(read('forbidden_member_of'), directory),
+        resolve_aggregate_groups(read_option('forbidden_member_of'), directory),
         in_tree,
     )
 

@@ -19,12 +19,12 @@ def escape_record(record: logging.LogRecord) -> bool:
 def name_program(log: logging.Logger, program: str) -> Iterator[None]:
     """Let commands in messages of a log begin with the running program, not ``placement``."""
 
-    def rename(record: logging.LogRecord) -> bool:
+    def insert_program_name(record: logging.LogRecord) -> bool:
         record.msg = insert_program(str(record.msg), program)
         return True
 
-    log.addFilter(rename)
+    log.addFilter(insert_program_name)
     try:
         yield
     finally:
-        log.removeFilter(rename)
+        log.removeFilter(insert_program_name)

@@ -23,7 +23,7 @@ COMMON_STATUSES = (
 _MOST_CHARACTERS = 1000
 
 
-def lay_out_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
+def add_examples_to_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
     """Put examples into the help of a parser, after the first sentence.
 
     :param examples: the arguments of each command line
@@ -70,14 +70,14 @@ def add_suggestions(
         suggestion = insert_program(suggestion, 'openstack' if program is None else 'placement')
         refuse(f'{cut_text(message, _MOST_CHARACTERS)}{suggestion}')
 
-    def keep_arguments(
+    def parse_and_keep_arguments(
         args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         typed[:] = args or ()
         return parse_known_args(args, namespace)
 
     vars(parser)['error'] = refuse_with_suggestion
-    vars(parser)['parse_known_args'] = keep_arguments
+    vars(parser)['parse_known_args'] = parse_and_keep_arguments
 
 
 def _exit_with_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:

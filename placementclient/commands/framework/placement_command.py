@@ -34,9 +34,9 @@ from placementclient.commands.framework.option import (
     normalize_column,
 )
 from placementclient.commands.framework.parser import (
+    add_examples_to_help,
     add_suggestions,
     format_statuses,
-    lay_out_help,
 )
 from placementclient.commands.framework.signals import handle_signals
 
@@ -121,7 +121,7 @@ class PlacementCommand(command.Command):
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return a parser of the options, with the help and the errors of this package."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        lay_out_help(parser, self.examples)
+        add_examples_to_help(parser, self.examples)
         add_suggestions(
             parser, self.app.parser if self._is_own_program else None, self.examples[:1]
         )
@@ -195,7 +195,7 @@ class PlacementCommand(command.Command):
             system.check_output_path(path)
         if not self.auth_required:
             return
-        self.client.require('', self.find_first_version())
+        self.client.require('', self.find_lowest_version())
         missing = []
         is_chosen = self.client.version_is_chosen
         for option in self.options:
@@ -229,7 +229,7 @@ class PlacementCommand(command.Command):
             if is_list and (not value or [] in value):
                 self.exit_with_usage(f'argument --{dest.replace("_", "-")}: expected one argument')
 
-    def find_first_version(self) -> Microversion:
+    def find_lowest_version(self) -> Microversion:
         """Return the lowest microversion with which the command works."""
         return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
 

@@ -19,7 +19,7 @@ _AGGREGATES = re.compile(rf'(member of|aggregate) ({_UUID}(?:(?: or |,){_UUID})*
 _SEPARATORS = re.compile('( or |,)')
 
 
-class Places:
+class PlaceNames:
     """Names of aggregates, zones and the project of a server.
 
     A service is asked for names once, when a sentence needs them: Nova, unless the aggregates are
@@ -80,7 +80,9 @@ class Places:
         """Return the aggregates of Nova, read once; none if they are not known."""
         if self._aggregates is None:
             source = service_lists.get_sources().aggregates
-            self._aggregates = service_lists.read_names(self._command, 'aggregates', source) or ()
+            self._aggregates = (
+                service_lists.read_list_if_available(self._command, 'aggregates', source) or ()
+            )
         return self._aggregates
 
     def _find_project(self) -> str | None:
@@ -91,5 +93,7 @@ class Places:
             source = service_lists.ListSource(
                 KEYSTONE, service.make_project_list(self._project), records.decode_projects
             )
-            self._projects = service_lists.read_names(self._command, 'projects', source) or {}
+            self._projects = (
+                service_lists.read_list_if_available(self._command, 'projects', source) or {}
+            )
         return (self._projects or {}).get(self._project or '')

@@ -13,7 +13,7 @@ from placementclient.basis import errors
 from placementclient.basis.wording import join_names, suggest_similar
 from placementclient.commands.framework import base, service_lists
 from placementclient.commands.framework.option import Flag, Option, group_options
-from placementclient.commands.framework.places import Places
+from placementclient.commands.framework.places import PlaceNames
 from placementclient.commands.framework.service_lists import ListSource
 from placementclient.model.catalog import GLANCE, NEUTRON
 
@@ -108,7 +108,7 @@ def read_scheduling_options(
     values = _list_server_options(command)
     unknown: list[str] = []
 
-    def read(
+    def read_list(
         name: str, source: ListSource[T], value: str | None, *, is_needed: bool = False
     ) -> T | None:
         """Return the records of a list; None, with an entry in ``unknown``, if nobody has it.
@@ -129,21 +129,21 @@ def read_scheduling_options(
     has_profile = server is not None and PROFILE_SPEC in server.flavor.extra_specs
     is_host_chosen = bool(values.get('host')) or ':' in (values.get('zone') or '')
     sources = Sources(
-        aggregates=read(
+        aggregates=read_list(
             'aggregates', lists.aggregates, args.get('aggregates'), is_needed=server is not None
         ),
-        profiles=read(
+        profiles=read_list(
             'device profiles',
             lists.device_profiles,
             args.get('device_profiles'),
             is_needed=has_profile,
         ),
         segments=_read_segments(values.get('segments')),
-        hypervisors=read('hypervisors', lists.hypervisors, values.get('hypervisors'))
+        hypervisors=read_list('hypervisors', lists.hypervisors, values.get('hypervisors'))
         if is_host_chosen
         else None,
     )
-    ports = read(
+    ports = read_list(
         'ports',
         _make_port_source(values.get('ports'), args.get('server')),
         values.get('ports'),
@@ -283,7 +283,7 @@ def make_flavor_requests(
     from placementclient.nova.server_parts import Refusal
 
     scheduling = read_scheduling_options(command)
-    places = Places(command, scheduling.sources.aggregates, scheduling.parts['project'])
+    places = PlaceNames(command, scheduling.sources.aggregates, scheduling.parts['project'])
     names = unknown_names.ReportedNames.from_snapshot(snapshot)
     is_owned = owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.find_unowned_hosts(snapshot)]):

@@ -170,7 +170,9 @@ def list_named_sources(option: str | list[str] | None) -> list[str]:
     return [option] if isinstance(option, str) else option or []
 
 
-def read_names(command: PlacementCommand, option: str, source: ListSource[T]) -> T | None:
+def read_list_if_available(
+    command: PlacementCommand, option: str, source: ListSource[T]
+) -> T | None:
     """Return the records of the option, else of the service of a live cloud, if it has them soon.
 
     Names are not worth an error: ``None`` if no file and no service gives them.

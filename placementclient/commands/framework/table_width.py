@@ -83,10 +83,10 @@ class _Column:
             max((self.least, *map(len, parts))) if name in (*_NEEDED, *_UNCUT) else self.least
         )
 
-    def _find_least_width(self, part: str) -> int:
+    def _find_least_width(self, word: str) -> int:
         """Return the width that a word needs at least: commands and UUIDs are never cut."""
-        is_whole = self.name == _COMMAND or _UUID.search(part)
-        return len(part) if is_whole else min(len(part), _LONG)
+        is_whole = self.name == _COMMAND or _UUID.search(word)
+        return len(word) if is_whole else min(len(word), _LONG)
 
     @property
     def is_empty(self) -> bool:
@@ -108,7 +108,7 @@ class FittedFormatter:
     :param formatter: prints the table that fits
     :param width: the width of the terminal, in characters
     :param warn: logs a sentence about hidden columns and cut texts
-    :param hides: whether columns may be hidden: not those that the user has chosen
+    :param can_hide: whether columns may be hidden: not those that the user has chosen
     :param spare: the names of the columns that are hidden first
     :param needed: the names of the columns that are never hidden unless they are empty
     """
@@ -119,11 +119,11 @@ class FittedFormatter:
         width: int,
         warn: Callable[[str], None],
         *,
-        hides: bool = True,
+        can_hide: bool = True,
         spare: Sequence[str] = (),
         needed: Sequence[str] = (),
     ) -> None:
-        self._formatter, self._width, self._warn, self._hides = formatter, width, warn, hides
+        self._formatter, self._width, self._warn, self._can_hide = formatter, width, warn, can_hide
         self._spare, self._needed = spare, needed
         self._is_cut = False
 
@@ -138,7 +138,7 @@ class FittedFormatter:
         listed = [tuple(row) for row in rows]
         cells = zip(*listed, strict=True) if listed else ((),) * len(names)
         columns = [_Column(*column) for column in zip(names, cells, strict=True)]
-        shown = self._choose_columns(columns) if self._hides and listed else columns
+        shown = self._choose_columns(columns) if self._can_hide and listed else columns
         widths = [column.longest for column in shown]
         for least in ([column.whole for column in shown], [column.least for column in shown]):
             widths = self._compute_widths(widths, least)

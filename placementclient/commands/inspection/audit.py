@@ -172,11 +172,11 @@ class AuditCloud(ChangeCommand):
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
         self._refuse_unknown_subjects(cloud, audit.findings)
         findings, results = audit.findings, None
-        is_unasked = bool(lists.refused or cloud.hosts_of_cells_down)
+        is_incomplete = bool(lists.refused or cloud.hosts_of_cells_down)
         if self._is_fixing:
             proof = self._make_proof(cloud, facts)
             findings, unproved = self._prove_findings(proof, cloud, findings)
-            is_unasked |= proof.is_unasked
+            is_incomplete |= proof.is_unasked
             safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
             repairing = repair.RepairProducer(
                 self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
@@ -188,7 +188,7 @@ class AuditCloud(ChangeCommand):
         self.empty_message = tables.describe_clean_audit(
             len(chosen) - len(audit.left_out), cloud, self._select_roots(cloud.snapshot)
         )
-        self._set_status(findings, results, is_unasked=is_unasked)
+        self._set_status(findings, results, is_incomplete=is_incomplete)
         self._set_next_steps(lists.absent, (results or {}).values())
         return tables.list_findings(findings, make_audit_invocation(self, cloud.servers), results)
 
@@ -197,12 +197,12 @@ class AuditCloud(ChangeCommand):
         return set(snapshot.root_uuids(selection_options.select_trees(self, snapshot)))
 
     def _set_status(
-        self, findings: Sequence[Finding], results: Mapping[int, str] | None, *, is_unasked: bool
+        self, findings: Sequence[Finding], results: Mapping[int, str] | None, *, is_incomplete: bool
     ) -> None:
         """Set the exit status: 0 if the audit finds nothing wrong, or has fixed everything.
 
         :param results: those of the repairs, by the number of the finding; None: none was made
-        :param is_unasked: whether an answer of a service is missing
+        :param is_incomplete: whether an answer of a service is missing
         """
         from placementclient.producers import repair
 
@@ -212,7 +212,7 @@ class AuditCloud(ChangeCommand):
         )
         if self.exit_status or self.args.plan:
             return
-        if is_unasked and (results is not None or not is_wrong):
+        if is_incomplete and (results is not None or not is_wrong):
             self.exit_status = errors.ExitStatus.ERROR
         elif is_wrong and fixed:
             self.exit_status = errors.ExitStatus.PARTIAL
@@ -295,7 +295,7 @@ class AuditCloud(ChangeCommand):
                 raise errors.UsageError(f'There is no check {id!r}{near}')
 
     def _warn_of_gaps(
-        self, cloud: Cloud, audit: Audit, lists: audit_lists.ServiceLists, number: int
+        self, cloud: Cloud, audit: Audit, lists: audit_lists.ServiceLists, check_count: int
     ) -> None:
         """Warn of missing lists, of the checks that need them, and of what the audit remarks."""
         from placementclient.render import findings as tables
@@ -306,7 +306,7 @@ class AuditCloud(ChangeCommand):
         self.warn(tables.describe_unjudged_servers(audit))
         self.warn(tables.describe_cells_down(cloud.hosts_of_cells_down))
         if refused := sum(not lists.refused.isdisjoint(n) for n in audit.left_out.values()):
-            self.log.warning(f'Incomplete: {refused} of {number} checks not made')
+            self.log.warning(f'Incomplete: {refused} of {check_count} checks not made')
 
     def _log_left_out_checks(self, audit: Audit) -> None:
         """Log how many checks lack a list, and with ``-v`` which."""
@@ -334,24 +334,24 @@ class AuditCloud(ChangeCommand):
                     raise errors.BadArgument(message)
                 self.log.warning(message)
 
-    def _fix_findings(self, repairing: RepairProducer) -> dict[int, str]:
+    def _fix_findings(self, producer: RepairProducer) -> dict[int, str]:
         """Apply or plan the safe repairs; return the results by the number of the finding."""
         try:
-            plan = repairing.plan()
+            plan = producer.plan()
         except errors.PlacementError as failure:
             if self.args.plan:
                 raise
-            return repairing.describe_failure(failure)
+            return producer.describe_failure(failure)
         if self.args.plan:
             self.write_plan(plan)
-            return repairing.describe_results((), (), 'planned')
+            return producer.describe_results((), (), 'planned')
         results: Sequence[TreeResult] = ()
         if plan.changes:
             self.confirm_plan(plan)
-            results = self.apply_plan(plan, repairing)
+            results = self.apply_plan(plan, producer)
             if self.exit_status != errors.ExitStatus.INTERRUPTED:
                 self.exit_status = errors.ExitStatus.DONE
-        return repairing.describe_results(plan.changes, results)
+        return producer.describe_results(plan.changes, results)
 
 
 def make_audit_invocation(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from placementclient.basis import errors
 from placementclient.commands.framework import base, cloud_options, server_options, service_lists
 from placementclient.commands.framework.option import Option, group_options
-from placementclient.commands.framework.places import Places
+from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.catalog import IRONIC, KEYSTONE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
@@ -132,11 +132,11 @@ class _ListReader:
         except service.ServiceError as failure:
             self._note_failure(name, source.service, failure)
 
-    def _note_absence(self, name: str, asked: str, absence: service.NoService) -> None:
+    def _note_absence(self, name: str, service_name: str, absence: service.NoService) -> None:
         """Note that the catalog, which may be missing itself, lacks the service of a list."""
         from placementclient.nova.service import NoCatalog
 
-        self._silent[asked] = absence
+        self._silent[service_name] = absence
         if isinstance(absence, NoCatalog):
             self.lists.failures[name] = _NO_CATALOG
         else:
@@ -154,17 +154,17 @@ class _ListReader:
         if not isinstance(fault, MissingField):
             self.lists.refused.add(name)
 
-    def _note_failure(self, name: str, asked: str, failure: service.ServiceError) -> None:
+    def _note_failure(self, name: str, service_name: str, failure: service.ServiceError) -> None:
         """Note that a service has not given a list; a silent one is asked no more."""
         from placementclient.nova.service import ServiceFailure, ServiceRefusal
 
         self.lists.failures[name] = str(failure)
         self.lists.refused.add(name)
         if isinstance(failure, ServiceFailure):
-            self._failing.add(asked)
+            self._failing.add(service_name)
         if not isinstance(failure, ServiceRefusal):
             # It would cost the timeout for each of its lists.
-            self._silent[asked] = failure
+            self._silent[service_name] = failure
 
     def _get_client(self, name: str) -> Client:
         """Return a client for a service, without retries if another list of it has failed."""
@@ -235,7 +235,7 @@ def _name_aggregates(
     command: base.PlacementCommand, cloud: Cloud, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
     """Yield findings; those about aggregates also with their names, if a list or Nova has them."""
-    places = Places(command, cloud.lists.scheduling.sources.aggregates)
+    places = PlaceNames(command, cloud.lists.scheduling.sources.aggregates)
     for finding in findings:
         aggregate, aggregates = (finding.facts.get(key) for key in ('aggregate', 'aggregates'))
         uuids = {finding.subject, aggregate, *(aggregates or ())} & cloud.topology.members.keys()
@@ -271,7 +271,7 @@ def _read_cloud(
     lists = lists or _read_lists(command, needed)
     servers = lists.records.get('servers')
     _read_images(command, lists, assumption.snapshot)
-    unsettled = _find_unsettled(assumption.snapshot, servers or {})
+    unsettled = _find_unsettled_servers(assumption.snapshot, servers or {})
     if servers is not None:
         # Nova does not know the former, and has the latter where they are no more.
         assumed_servers = assumption.placed | (assumption.lost & servers.keys())
@@ -322,7 +322,7 @@ def _group_by_root(
     return {snapshot.find_existing(h).provider.root_uuid: named for h, named in ratios.items()}
 
 
-def _find_unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:
+def _find_unsettled_servers(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:
     """Return the UUIDs of the servers that Nova has changed since the snapshot, or just before."""
     from placementclient.producers import repair
 

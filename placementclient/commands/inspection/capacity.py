@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from placementclient.basis import errors
 from placementclient.commands.framework import base, cloud_options, server_options, service_lists
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.places import Places
+from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.requests import CandidateRequest, Filter
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class ShowCapacity(base.Lister):
         return tables.compare_fits(self._count_fits(before, chosen, lambda _: None), fits, by)
 
     def _count_fits(
-        self, snapshot: Snapshot, chosen: Sequence[Flavor], warn: Callable[[str], None]
+        self, snapshot: Snapshot, flavors: Sequence[Flavor], warn: Callable[[str], None]
     ) -> list[tuple[str | None, Sequence[Fits]]]:
         """Return the number of servers that fit, for each flavor by its name, or for the shape."""
         from placementclient.insight.capacity import fits
@@ -167,7 +167,7 @@ class ShowCapacity(base.Lister):
         if shape is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []
-        for flavor, nova in server_options.make_flavor_requests(self, snapshot, chosen, warn):
+        for flavor, nova in server_options.make_flavor_requests(self, snapshot, flavors, warn):
             items = fits.GROUPED[by](topology, self._restrict_request(nova.first), trees)
             lines.append((flavor.name, items))
             if nova.second is not None:
@@ -190,7 +190,7 @@ class ShowCapacity(base.Lister):
         if wrong:
             raise errors.BadArgument('; '.join(wrong))
         for sentence in map(unknown_names.describe_absent_name, absent):
-            warn(Places(self).insert_names(sentence))
+            warn(PlaceNames(self).insert_names(sentence))
 
     def _restrict_request(self, request: CandidateRequest) -> CandidateRequest:
         """Return a request with the traits and aggregates of the options added."""

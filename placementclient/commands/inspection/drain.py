@@ -195,7 +195,7 @@ class PlanDrain(base.Lister):
             meaning = 'new servers may come to all of'
             self.warn([*drains.describe_child_arguments(snapshot, names, meaning)])
             self.warn([*drains.describe_hosts_without_cell(cloud, ())])
-            hosts, answer = [], self._decide_room(cloud, hosts)
+            hosts, answer = [], self._plan_room(cloud, hosts)
         else:
             self.warn(
                 [
@@ -330,7 +330,7 @@ class PlanDrain(base.Lister):
         remedies = enough.find_remedies(cloud, hosts, decision.strict) if is_no else []
         return drains.answer_drain(cloud, hosts, decision, remedies)
 
-    def _decide_room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+    def _plan_room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         """Plan the moves after which the servers of ``--for-flavor`` fit on hosts."""
         from placementclient.insight.drain import moves, room_plan
         from placementclient.placing.requests import parse_request

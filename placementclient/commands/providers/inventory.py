@@ -123,7 +123,7 @@ def _write_inventory(
     for sentence in describe_high_ratios({name: fields}):
         command.log_hint(sentence)
 
-    def write() -> Read[Inventory]:
+    def write_inventory() -> Read[Inventory]:
         generation = expected
         if generation is None:
             read = api.inventory.list(client, uuid)
@@ -131,10 +131,10 @@ def _write_inventory(
             generation = read.generation or 0
         return send(client, uuid, name, fields, generation)
 
-    def is_done() -> bool:
+    def is_written() -> bool:
         return api.inventory.list(client, uuid).value.get(name) == Inventory(**fields)
 
-    written = attempts.confirm_write(client, write, is_done, expected)
+    written = attempts.confirm_write(client, write_inventory, is_written, expected)
     written = written or api.inventory.show(client, uuid, name)
     return columns.INVENTORY.make_row(written.value.as_fields())
 
@@ -297,7 +297,7 @@ class ReplaceInventories(ChangeCommand):
                 desired = present | amended
             if self.args.dry_run:
                 if removed := sorted(present.keys() - desired):
-                    self._log_hint_about_one(
+                    self._log_provider_hint(
                         f'This removes {", ".join(removed)}; --amend keeps the other classes'
                     )
                 return desired
@@ -319,9 +319,9 @@ class ReplaceInventories(ChangeCommand):
             if 'total' not in fields[name]:
                 near = suggest_similar(name, present)
                 lacks = f'{self.args.provider} has no inventory of {name}'
-                self._log_hint_about_one(f'{lacks}{near or ": give its total"}')
+                self._log_provider_hint(f'{lacks}{near or ": give its total"}')
 
-    def _log_hint_about_one(self, sentence: str) -> None:
+    def _log_provider_hint(self, sentence: str) -> None:
         """Log a hint about one provider; of many in an aggregate it would be a line for each."""
         if not self.args.aggregate:
             self.log_hint(sentence)

@@ -120,17 +120,17 @@ class PurgeProvider(ChangeCommand):
         return source.read(self, *self.args.servers)
 
     def _read_list(
-        self, name: str, source: service_lists.ListSource[T], is_catalog: bool
+        self, name: str, source: service_lists.ListSource[T], may_ask_service: bool
     ) -> T | None:
         """Return the records of a list; ``None`` if neither a file nor a service has it.
 
         :param name: the name of its option
-        :param is_catalog: whether the service may be asked if there is no file
+        :param may_ask_service: whether the service may be asked if there is no file
         """
         from placementclient.nova import service
 
         option = getattr(self.args, name)
-        if not (option or is_catalog):
+        if not (option or may_ask_service):
             return None
         try:
             return source.read(self, option or source.service)

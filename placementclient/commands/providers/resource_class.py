@@ -84,26 +84,26 @@ class SetClass(base.PlacementCommand):
     endpoint = endpoints.SET_CLASS
     options = (_NAME, Option('--name <name>', dest='new_name', help='New name', until='1.6'))
 
-    def find_first_version(self) -> Microversion:
+    def find_lowest_version(self) -> Microversion:
         """Return the lowest microversion, which is lower for a rename."""
-        return super().find_first_version() if self.args.new_name else _CREATE_OR_VALIDATE
+        return super().find_lowest_version() if self.args.new_name else _CREATE_OR_VALIDATE
 
     def execute(self) -> None:
         name, new_name = self.args.name, self.args.new_name
 
-        def exists(name: str) -> bool:
+        def class_exists(name: str) -> bool:
             return not attempts.is_gone_or_empty(lambda: api.resource_class.show(self.client, name))
 
-        def write() -> None:
+        def write_class() -> None:
             if new_name:
                 api.resource_class.rename(self.client, name, new_name)
             else:
                 api.resource_class.ensure(self.client, name)
 
-        def is_done() -> bool:
-            return exists(new_name) and not exists(name) if new_name else exists(name)
+        def is_written() -> bool:
+            return class_exists(new_name or name) and not (new_name and class_exists(name))
 
-        attempts.confirm_write(self.client, write, is_done)
+        attempts.confirm_write(self.client, write_class, is_written)
 
 
 class DeleteClass(base.CreateOrDeleteCommand):

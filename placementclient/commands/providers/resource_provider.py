@@ -87,7 +87,7 @@ class CreateResourceProvider(base.ShowOne):
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
         present = functools.partial(api.resource_provider.find_by_name, self.client, name)
 
-        def is_made() -> bool:
+        def is_created() -> bool:
             existing = present()
             # Another client may have made one of the name.
             return existing is not None and self.args.uuid in (None, existing.uuid)
@@ -98,7 +98,7 @@ class CreateResourceProvider(base.ShowOne):
                 lambda: api.resource_provider.create(
                     self.client, name, uuid=self.args.uuid, parent_provider_uuid=parent_uuid
                 ),
-                is_made,
+                is_created,
             )
         except errors.Conflict:
             provider = present() if self.args.or_show else None
@@ -163,7 +163,7 @@ class SetResourceProvider(base.ShowOne):
             name = before.name
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
 
-        def write() -> Provider:
+        def write_provider() -> Provider:
             return api.resource_provider.set(
                 self.client,
                 uuid,
@@ -172,7 +172,7 @@ class SetResourceProvider(base.ShowOne):
                 orphan=self.args.no_parent,
             )
 
-        def is_done() -> bool:
+        def is_written() -> bool:
             live = api.resource_provider.show(self.client, uuid).value
             live_parent = live.parent_provider_uuid
             desired_parent = None if self.args.no_parent else parent_uuid or live_parent
@@ -186,7 +186,7 @@ class SetResourceProvider(base.ShowOne):
                 )
             return False
 
-        provider = attempts.confirm_write(self.client, write, is_done)
+        provider = attempts.confirm_write(self.client, write_provider, is_written)
         provider = provider or api.resource_provider.show(self.client, uuid).value
         return columns.PROVIDER.make_row(provider, self.version)
 

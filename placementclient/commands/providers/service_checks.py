@@ -58,12 +58,12 @@ class ServiceChecks:
         selection = self._user.selection
         where = f'{", ".join(selection["interface"])} in {selection["region_name"] or "any region"}'
         steps: tuple[tuple[str, str, Callable[[], tuple[str, bool]]], ...] = (
-            ('authentication', 'token', self._authenticate),
-            ('endpoint', where, self._find_endpoint),
-            ('version', str(self._needed), self._compare_version),
-            ('read', 'GET /resource_providers', self._read_provider),
-            ('reshape', f'role {endpoints.RESHAPE.roles}', self._try_reshape),
-            ('clock', f'less than {_LARGEST_SKEW} s apart', self._compare_clock),
+            ('authentication', 'token', self._check_authentication),
+            ('endpoint', where, self._check_endpoint),
+            ('version', str(self._needed), self._check_version),
+            ('read', 'GET /resource_providers', self._check_reading),
+            ('reshape', f'role {endpoints.RESHAPE.roles}', self._check_reshape),
+            ('clock', f'less than {_LARGEST_SKEW} s apart', self._check_clock),
         )
         for need, needs, step in steps:
             try:
@@ -78,36 +78,36 @@ class ServiceChecks:
         """Keep the date of an answer; a hook of requests."""
         self._date = answer.headers.get('Date')
 
-    def _authenticate(self) -> tuple[str, bool]:
+    def _check_authentication(self) -> tuple[str, bool]:
         """Get a token; return the name of the user."""
         session = self._client.session
         with keystone.translate_failures(session):
             session.get_auth_headers()
             return keystone.describe_caller(session) or 'no Keystone', True
 
-    def _find_endpoint(self) -> tuple[str, bool]:
+    def _check_endpoint(self) -> tuple[str, bool]:
         """Return the URL of Placement that the service finds, and whether there is one."""
         url = self._client.url
         return strip_credentials(url or 'none'), url is not None
 
-    def _compare_version(self) -> tuple[str, bool]:
+    def _check_version(self) -> tuple[str, bool]:
         """Return the highest microversion, and whether it is high enough."""
         _, highest = api.root.show(self._client)
         return str(highest), highest >= self._needed
 
-    def _read_provider(self) -> tuple[str, bool]:
+    def _check_reading(self) -> tuple[str, bool]:
         """Request a provider that does not exist, to see that the user may read."""
         api.resource_provider.list(self._client, uuid=_UNKNOWN_UUID)
         return 'yes', True
 
-    def _compare_clock(self) -> tuple[str, bool]:
+    def _check_clock(self) -> tuple[str, bool]:
         """Return the difference of the clocks, and whether tokens are valid with it."""
         if self._date is None:
             return 'not known: no answer has a date', True
         apart = abs(email.utils.parsedate_to_datetime(self._date).timestamp() - time.time())
         return f'{apart:.0f} s', apart < _LARGEST_SKEW
 
-    def _try_reshape(self) -> tuple[str, bool]:
+    def _check_reshape(self) -> tuple[str, bool]:
         """Return the role of the reshaper, and whether the user has it."""
         is_allowed = api.reshaper.is_allowed(self._client)
         return f'role {endpoints.RESHAPE.roles}' if is_allowed else 'no', is_allowed

@@ -125,7 +125,7 @@ class SetProviderTrait(base.Lister):
     def execute(self) -> columns.Output:
         client, uuid, expected = self.client, self.provider_uuid, self.args.generation
 
-        def write() -> Read[list[str]]:
+        def write_traits() -> Read[list[str]]:
             live = (
                 api.resource_provider.read_generation(client, uuid)
                 if expected is None
@@ -133,7 +133,9 @@ class SetProviderTrait(base.Lister):
             )
             return api.trait.set_on_provider(client, uuid, self.args.trait, live)
 
-        return columns.NAME.make_table(attempts.retry_conflicts(client, write, expected).value)
+        return columns.NAME.make_table(
+            attempts.retry_conflicts(client, write_traits, expected).value
+        )
 
 
 class AddProviderTrait(ChangeCommand):

@@ -82,7 +82,7 @@ class ApplyReshape(base.Lister):
         if plan.recipe is not None:
             self._confirm_running_computes(changes)
         count, here = _count_trees(self, changes), self.client.service
-        extent, places = _describe_open_changes(self, plan, changes), _list_places(plan, here)
+        extent, places = _describe_open_changes(self, plan, changes), _list_services(plan, here)
         if not self.args.yes:
             trees_to_apply = _describe_selection(count, plan)
             question = f'Apply {self.args.plan} to {trees_to_apply}?'
@@ -229,7 +229,7 @@ def _describe_open_changes(
     return [describe_extent(remaining)] if remaining else []
 
 
-def _list_places(plan: Plan, here: str) -> list[str]:
+def _list_services(plan: Plan, here: str) -> list[str]:
     """Return lines with the state that a plan is based on, and with this service.
 
     :param here: the URL of this service

@@ -209,13 +209,13 @@ class RestoreSnapshot(ChangeCommand):
         try:
             return self.plan_and_apply(restoring)
         except Existing as existing:
-            existing.next_steps = self._list_steps(existing)
+            existing.next_steps = self._list_other_restores(existing)
             raise
 
     def confirm_plan(self, plan: Plan) -> None:
         """Do not ask: the command only creates objects."""
 
-    def _list_steps(self, existing: Existing) -> Sequence[str]:
+    def _list_other_restores(self, existing: Existing) -> Sequence[str]:
         """Return the commands that restore in another way what exists already."""
         prefix, path = 'placement resource provider', shlex.quote(self.args.file)
         if not existing.is_altered:

@@ -190,8 +190,8 @@ def test_every_command_that_needs_a_version_is_tested():
     for command, loaded in registered().items():
         plain = loaded(None, None)
         plain.args = Namespace(new_name=None)
-        if loaded.endpoint and plain.find_first_version() > LOWEST:
-            declared[command] = str(plain.find_first_version())
+        if loaded.endpoint and plain.find_lowest_version() > LOWEST:
+            declared[command] = str(plain.find_lowest_version())
     assert declared == COMMANDS
 
 

@@ -186,7 +186,7 @@ def test_columns_are_hidden_before_a_name_is_cut():
 
 
 def test_chosen_columns_are_wrapped_and_not_hidden():
-    lines, sentence = fitted(60, ('generation', 'text'), (1, 'word ' * 30), hides=False)
+    lines, sentence = fitted(60, ('generation', 'text'), (1, 'word ' * 30), can_hide=False)
     assert max(map(len, lines)) <= 60
     assert 'generation' in lines[1]
     assert sentence == 'Some texts are cut (--wide shows them)'
