@@ -84,15 +84,30 @@ def format_overview(
             yield from wrap_words(line, width, ' ' * (longest + 4))
 
 
+def format_tasks() -> Iterator[str]:
+    """Yield one screen of lines with the daily tasks and their commands, and with the next help."""
+    tasks = _read_pairs('tasks.txt')
+    longest = max(map(len, tasks))
+    yield 'Daily tasks. Type each command after the word placement:'
+    yield from (f'  {task:<{longest}}  {command}' for task, command in tasks.items())
+    yield 'All commands: placement --help. Options and examples: placement COMMAND --help'
+    yield 'Completion of commands and names: placement complete --help'
+
+
 @functools.cache
 def read_summaries() -> dict[str, str]:
     """Return the first line of the help of each command, by its name.
 
     They are read from a file, because loading all commands would double the time of ``--help``.
     """
-    content = pkgutil.get_data(__package__, 'summaries.txt') or b''
+    return _read_pairs('summaries.txt')
+
+
+def _read_pairs(file: str) -> dict[str, str]:
+    """Return the texts before and after the colon of each line of a file of this folder."""
+    content = pkgutil.get_data(__package__, file) or b''
     rows = (line.partition(': ') for line in content.decode().splitlines())
-    return {name: summary for name, _, summary in rows}
+    return {first: second for first, _, second in rows}
 
 
 def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:

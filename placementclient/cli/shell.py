@@ -173,7 +173,10 @@ class Shell(app.App):
             print(f'{self.NAME} {importlib.metadata.version(DISTRIBUTION)}', file=self.stdout)
             return errors.ExitStatus.DONE
         if not words:
-            self._print_overview()
+            if helping:
+                self._print_overview()
+            else:
+                print(*command_help.format_tasks(), sep='\n', file=self.stdout)
             return errors.ExitStatus.DONE
         name = ' '.join(words)
         if helping and any(command.startswith(f'{name} ') for command, _ in self.command_manager):

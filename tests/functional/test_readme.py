@@ -14,7 +14,7 @@ from tests.functional.conftest import program
 
 README = (Path(__file__).parents[2] / 'README.rst').read_text()
 DEMO = ('resource', 'provider', 'reshape', 'demo')
-ROW = re.compile(r'^`.+? <doc/source/([a-z-]+)\.rst>`__ +``(.+?)``$', re.MULTILINE)
+ROW = re.compile(r'^`(.+?) <doc/source/([a-z-]+)\.rst>`__ +``(.+?)``$', re.MULTILINE)
 #: How the commands end that find something to do, or that it cannot be done; the others end with 0.
 STATUSES = {
     'allocation candidate explain': 4,
@@ -56,7 +56,7 @@ def test_each_row_works_in_the_cloud_that_the_demo_leaves(capsys):
     rows = ROW.findall(README)
     assert len(rows) == 20
     run = program(None, capsys)
-    for page, command in rows:
+    for _, page, command in rows:
         status = next((end for start, end in STATUSES.items() if command.startswith(start)), 0)
         result = run(*shlex.split(command))
         assert result.status == status, result
@@ -65,6 +65,15 @@ def test_each_row_works_in_the_cloud_that_the_demo_leaves(capsys):
         name = re.match('batch|(\\S+ ){2}\\S+', command)
         assert name, command
         assert name[0] in guide.page(page), f'{page}: {command}'
+
+
+def test_the_program_alone_prints_the_tasks_of_the_readme(placement):
+    _, *lines, _, _ = placement('').stdout.splitlines()
+    for line, (task, _, command) in zip(lines, ROW.findall(README), strict=True):
+        printed, _, short = line.strip().partition('  ')
+        words = [word for word in short.split() if not word.isupper()]
+        assert printed == task
+        assert words == [word for word in command.split() if word in words]
 
 
 def test_the_demo_refuses_a_folder_that_exists(tmp_path, placement):

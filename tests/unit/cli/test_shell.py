@@ -122,8 +122,19 @@ def test_an_option_is_not_guessed_from_its_beginning(placement, service):
     assert 'unrecognized arguments: --memb rack7' in result.stderr
 
 
-@pytest.mark.parametrize('argv', ['--help', ''])
-def test_without_a_command_the_commands_are_listed(placement, argv):
+def test_without_a_command_one_screen_has_the_daily_tasks(placement):
+    result = placement('')
+    assert (result.status, result.stderr) == (0, '')
+    lines = result.stdout.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    assert '  Empty hosts for maintenance          resource provider drain plan HOST' in lines
+    assert 'placement --help' in result.stdout
+    assert 'placement complete --help' in result.stdout
+
+
+@pytest.mark.parametrize('argv', ['--help', 'help'])
+def test_help_lists_the_commands(placement, argv):
     result = placement(argv)
     assert result.status == 0
     assert result.stdout.startswith('usage: placement ')
