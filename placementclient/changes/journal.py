@@ -247,7 +247,7 @@ def open_journal(path: str, identity: str, *, backward: bool = False) -> Iterato
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
     with system.explain_errors(path):
-        descriptor = system.open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        descriptor = system.open_own_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         with system.explain_errors(path):
             if not _try_to_lock(descriptor, path):
@@ -276,7 +276,7 @@ def read_records(path: str, identity: str) -> dict[str, TreeRecord]:
     """
     if not os.path.lexists(path):
         return {}
-    content = system.read_private(path)
+    content = system.read_own_file(path)
     return _collect_records(_decode_for_plan(path, content, identity).entries)
 
 

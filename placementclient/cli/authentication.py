@@ -176,9 +176,9 @@ def _refuse_unreadable_clouds(variable: str, paths: Sequence[str]) -> None:
         with open(path, encoding='utf-8') as file:
             yaml.safe_load(file)
     except yaml.MarkedYAMLError as reason:
-        from placementclient.files.yaml_problems import describe_problem
+        from placementclient.files.yaml_problems import describe_yaml_error
 
-        problem, mark = describe_problem(reason)
+        problem, mark = describe_yaml_error(reason)
         raise errors.BadFile(path, problem, mark.line + 1 if mark else None) from None
     except (OSError, ValueError, yaml.YAMLError) as reason:
         message = getattr(reason, 'strerror', None) or ' '.join(str(reason).split())

@@ -61,7 +61,7 @@ class _PrivateLogFile(logging.FileHandler):
 
         with system.explain_errors(self.baseFilename):
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            return open(system.open_named(self.baseFilename, flags), 'a', encoding='utf-8')
+            return open(system.open_user_file(self.baseFilename, flags), 'a', encoding='utf-8')
 
 
 class CommandManager(commandmanager.CommandManager):

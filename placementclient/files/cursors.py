@@ -28,7 +28,7 @@ from placementclient.files.json_reader import (
     NotJSON,
     Place,
 )
-from placementclient.files.yaml_problems import describe_problem
+from placementclient.files.yaml_problems import describe_yaml_error
 from placementclient.model.providers import is_uuid, normalize_uuid
 
 #: Up to how many characters a document is read as YAML that begins as JSON and is none: YAML takes
@@ -101,13 +101,13 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> MarkedDict:
         if key in result:
             raise _make_yaml_error(f'{key} appears twice', key_node.start_mark)
         result[key] = loader.construct_object(value_node, deep=True)
-        result.places[key] = _find_place(key_node.start_mark)
+        result.places[key] = _locate_mark(key_node.start_mark)
     return result
 
 
 def _construct_sequence(loader: _Loader, node: yaml.SequenceNode) -> MarkedList:
     result = MarkedList(loader.construct_object(item, deep=True) for item in node.value)
-    result.places = {index: _find_place(item.start_mark) for index, item in enumerate(node.value)}
+    result.places = {index: _locate_mark(item.start_mark) for index, item in enumerate(node.value)}
     return result
 
 
@@ -115,7 +115,7 @@ def _make_yaml_error(problem: str, mark: yaml.Mark) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
-def _find_place(mark: yaml.Mark) -> Place:
+def _locate_mark(mark: yaml.Mark) -> Place:
     return mark.line + 1, mark.column + 1
 
 
@@ -129,7 +129,7 @@ RESOLVERS = _Loader.yaml_implicit_resolvers
 
 
 class Faults:
-    """Collects faults, to report all of them together."""
+    """Collects the faults of a file, to report all of them together."""
 
     def __init__(self) -> None:
         self.errors: list[errors.BadFile] = []
@@ -142,7 +142,7 @@ class Faults:
         except errors.BadFile as fault:
             self.errors += fault.faults
 
-    def raise_any(self) -> None:
+    def raise_collected(self) -> None:
         """Raise all faults so far as one error, if there are any."""
         self.errors.sort(key=lambda fault: (fault.path, fault.line or 0))
         if self.errors:
@@ -157,7 +157,8 @@ class Cursor:
     :class:`errors.BadFile` if the value is of another one.
 
     :param name: the way to the value in the document: ``moves[0].as``
-    :param line: from 1, as the column; both are ``None`` where they are not to be printed
+    :param line: the line in the file, from 1; ``None`` if errors do not print it
+    :param column: likewise
     """
 
     value: object
@@ -206,11 +207,11 @@ class Cursor:
         for key, cursor in inside.items():
             with faults.collect():
                 result[key] = readers[key](cursor)
-        faults.raise_any()
+        faults.raise_collected()
         return result
 
     def _refuse_other_kind(self, unknown: Iterable[str]) -> None:
-        """Raise an error if the keys of a document are those of another kind of file."""
+        """Raise an error if unknown keys of a document are those of another kind of file."""
         for key in unknown:
             if other := describe_content(f'{{"{key}":'.encode()):
                 raise errors.BadFile(self.path, f'not the right file, but {other}')
@@ -230,7 +231,7 @@ class Cursor:
         return inside
 
     def mappings(self) -> dict[str, Cursor]:
-        """Return the values of a mapping, or of all mappings of a list; of null none."""
+        """Return the values of a mapping, or of several mappings in a list; null has no values."""
         if self.value is None:
             return {}
         if not isinstance(self.value, list | tuple):
@@ -258,21 +259,21 @@ class Cursor:
         for item in self.items():
             with faults.collect():
                 result.append(read(item))
-        faults.raise_any()
+        faults.raise_collected()
         return tuple(result)
 
-    def entries(
+    def values_by_class(
         self, read: Callable[[Cursor], _T], inside: Mapping[str, Cursor] | None = None
     ) -> dict[str, _T]:
         """Return the values of a mapping by resource class, each as a reader returns it.
 
-        :param inside: the mapping, where it is not the value itself
+        :param inside: the mapping, as :meth:`mappings` returns it; by default the value
         """
         faults, result = Faults(), {}
         for name, item in (self.mapping() if inside is None else inside).items():
             with faults.collect():
-                result[replace(item, value=name).symbol()] = read(item)
-        faults.raise_any()
+                result[replace(item, value=name).class_or_trait()] = read(item)
+        faults.raise_collected()
         return result
 
     def descend(self, *keys: str | int) -> Cursor:
@@ -304,20 +305,20 @@ class Cursor:
     def texts(self) -> tuple[str, ...]:
         return self.sequence(Cursor.text)
 
-    def symbol(self) -> str:
+    def class_or_trait(self) -> str:
         """Return the name of a resource class or of a trait."""
         text = self.text()
         if len(text) > _LONGEST_SYMBOL:
             raise self.error(
                 f'{text[:20]}… has {len(text)} characters, at most {_LONGEST_SYMBOL} are allowed'
             )
-        return self._require(_SYMBOL.fullmatch(text) is not None, 'A-Z, 0-9 and _ only')
+        return self._require_text(_SYMBOL.fullmatch(text) is not None, 'A-Z, 0-9 and _ only')
 
-    def symbols(self) -> tuple[str, ...]:
-        return self.sequence(Cursor.symbol)
+    def classes_or_traits(self) -> tuple[str, ...]:
+        return self.sequence(Cursor.class_or_trait)
 
     def uuid(self) -> str:
-        return normalize_uuid(self._require(is_uuid(self.text()), 'a UUID'))
+        return normalize_uuid(self._require_text(is_uuid(self.text()), 'a UUID'))
 
     def boolean(self) -> bool:
         if not isinstance(self.value, bool):
@@ -339,9 +340,9 @@ class Cursor:
             raise self.error(f'has to be from {least} to {most}')
         return number
 
-    def _require(self, matches: bool, what: str) -> str:
+    def _require_text(self, matches: bool, expected: str) -> str:
         if not matches:
-            raise self.error(f'{self.value!r} has to be {what}')
+            raise self.error(f'{self.value!r} has to be {expected}')
         return str(self.value)
 
     def _find_key_place(self, key: object) -> tuple[int | None, int | None]:
@@ -374,8 +375,8 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
     except yaml.MarkedYAMLError as reason:
-        problem, mark = describe_problem(reason)
-        raise make_error(problem, _find_place(mark) if mark else None) from None
+        problem, mark = describe_yaml_error(reason)
+        raise make_error(problem, _locate_mark(mark) if mark else None) from None
     except (
         yaml.YAMLError, ArithmeticError, ValueError, LookupError, AttributeError, TypeError
     ) as reason:  # fmt: skip

@@ -22,20 +22,20 @@ from placementclient.model.specifications import (
 _T = TypeVar('_T')
 
 
-def read_declared(cursor: Cursor) -> DeclaredProvider:
-    """Return a provider with those below it, as "tree export" writes them."""
+def read_declared_provider(cursor: Cursor) -> DeclaredProvider:
+    """Return a provider with its children, as "tree export" writes them."""
     return DeclaredProvider(**cursor.fields(DECLARED, ['name']))
 
 
 def read_inventories(cursor: Cursor) -> dict[str, InventoryFields]:
     """Return the given fields of inventories, by class."""
-    return sort_keys(cursor.entries(read_inventory_fields))
+    return sort_keys(cursor.values_by_class(read_inventory_fields))
 
 
 #: The readers of the fields of a provider, in all files.
 _CONTENT: dict[str, Callable[[Cursor], object]] = {
     'inventories': read_inventories,
-    'traits': Cursor.symbols,
+    'traits': Cursor.classes_or_traits,
     'aggregates': lambda at: at.sequence(Cursor.uuid),
 }
 #: The readers of the fields of a declared provider.
@@ -43,11 +43,11 @@ DECLARED: dict[str, Callable[[Cursor], object]] = {
     'name': Cursor.text,
     'uuid': Cursor.uuid,
     **_CONTENT,
-    'children': lambda at: at.sequence(read_declared),
+    'children': lambda at: at.sequence(read_declared_provider),
 }
 
 
-def read_provider(item: Cursor) -> ProviderSpec:
+def read_provider_spec(item: Cursor) -> ProviderSpec:
     """Return an entry of ``providers`` in a specification."""
     if 'uuid' in item.mapping() and 'name' not in item.mapping():
         raise item.error('a new provider needs a name; one that exists has its UUID under name')
@@ -137,7 +137,7 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
 def _read_allocations(cursor: Cursor) -> dict[str, dict[str, int]]:
     """Return amounts by consumer and class."""
     amounts = {
-        replace(item, value=uuid).uuid(): item.entries(lambda at: at.integer(1, UNLIMITED))
+        replace(item, value=uuid).uuid(): item.values_by_class(lambda at: at.integer(1, UNLIMITED))
         for uuid, item in cursor.mapping().items()
     }
     return sort_keys({uuid: sort_keys(resources) for uuid, resources in amounts.items()})

@@ -66,7 +66,7 @@ _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
 
 
 def describe_content(content: bytes) -> str:
-    """Return what a file looks like, and what takes it: ``a specification (…)``; else ``''``."""
+    """Return the likely kind of a file, and what reads it: ``a plan (…)``; empty if unknown."""
     if kind := detect_kind(content):
         return _DESCRIPTIONS[kind]
     for pattern, description in _LOOKS:
@@ -76,14 +76,14 @@ def describe_content(content: bytes) -> str:
 
 
 def detect_kind(content: bytes) -> str | None:
-    """Return the kind of a file that this package has written, or a database; else ``None``."""
+    """Return ``plan``, ``snapshot`` or ``database`` for such a file; else ``None``."""
     kinds = (kind for mark, kind in _MARKS.items() if mark in content[:100])
     return next(kinds, None)
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The content of a file.
+    """A JSON file to decode; its errors have the path and the line.
 
     :param kind: the expected kind of file, such as ``snapshot``
     """
@@ -127,7 +127,7 @@ class FileContent:
     ) -> T:
         """Return the file, or one item of it, as a typed value.
 
-        :param name: the place of the item, for a fault: ``trees[3]``
+        :param name: the position of the item, for errors: ``trees[3]``
         """
         try:
             return decoder.decode(self.content if item is None else item)

@@ -57,7 +57,10 @@ _ROW = re.compile('[0-9a-fA-F-]{32,36} ')
 
 
 def read_text(path: str, most: int = TYPED_LIMIT) -> str:
-    """Return the text of a UTF-8 file, which may be compressed with gzip, up to a size in bytes."""
+    """Return the text of a UTF-8 file, which may be compressed with gzip.
+
+    :param most: the most bytes that it may have
+    """
     return decode_text(read_bytes(path, most), path)
 
 
@@ -84,7 +87,7 @@ def _describe_encoding(content: bytes, path: str) -> str:
 
 
 def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
-    """Write a text, as :func:`write_snapshot` does; on a terminal, escape control characters."""
+    """Write a text to a file as a whole, or not at all; on a terminal escape control characters."""
     if path == STANDARD and sys.stdout.isatty():
         text = escape_text(text)
     with open_output(path, mode) as stream:
@@ -137,16 +140,16 @@ def read_snapshot(path: str) -> Snapshot:
 
 
 def write_snapshot(path: str, snapshot: Snapshot) -> None:
-    """Write a snapshot; compress it if the name ends with ``.gz``.
-
-    The file appears at once and whole, or not at all: then a file that was there stays.
-    """
+    """Write a snapshot as a whole, or not at all; compress it if the name ends with ``.gz``."""
     with open_output(path) as stream:
         stream.writelines(snapshots.encode(snapshot))
 
 
 def read_bytes(path: str, most: int) -> bytes:
-    """Return the content of a file, decompressed, of a limited number of bytes."""
+    """Return the decompressed content of a file.
+
+    :param most: the most bytes that it may have
+    """
     with system.explain_errors(path), contextlib.ExitStack() as stack:
         is_named = path != STANDARD
         raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer
@@ -164,7 +167,7 @@ def read_bytes(path: str, most: int) -> bytes:
 
 
 def _read_beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
-    """Return the content of a stream; of a longer one little more than a number of bytes."""
+    """Return the content of a stream, or of a longer one somewhat more than ``most`` bytes."""
     content = io.BytesIO()
     while content.tell() <= most and (chunk := stream.read(_CHUNK)):
         content.write(chunk)
@@ -190,7 +193,7 @@ def open_output(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.Gz
             raise errors.BadFile(path, system.PLANTED)
         if os.path.exists(target) and not os.path.isfile(target):
             # It cannot be replaced: a device, a pipe; or a directory, for which open() fails.
-            descriptor = system.open_named(target, os.O_WRONLY)
+            descriptor = system.open_user_file(target, os.O_WRONLY)
             with open(descriptor, 'wb') as device, _compress_output(device, path) as stream:
                 yield stream
             return

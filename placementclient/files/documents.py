@@ -27,20 +27,21 @@ def format_yaml(document: object) -> str:
 
 
 def _format_value(
-    value: object, mapping: str, items: str, cache: dict[tuple[int, str], str]
+    value: object, key_break: str, item_break: str, cache: dict[tuple[int, str], str]
 ) -> str:
     """Return the YAML text of a value after its key or its hyphen.
 
-    :param mapping: a line break with the indentation of keys
-    :param items: a line break with the indentation of hyphens
-    :param cache: texts of mappings, by identity and indentation
+    :param key_break: a line break with the indentation of keys
+    :param item_break: a line break with the indentation of hyphens
+    :param cache: the texts of mappings so far, by identity and indentation
     """
     if isinstance(value, Mapping) and value:
-        key = id(value), mapping
+        key = id(value), key_break
         if key in cache:
             return cache[key]
+        inner = f'{key_break}  '
         text = ''.join(
-            f'{mapping}{_format_scalar(name)}:{_format_value(item, f"{mapping}  ", mapping, cache)}'
+            f'{key_break}{_format_scalar(name)}:{_format_value(item, inner, key_break, cache)}'
             for name, item in value.items()
         )
         # Equal values of many providers, such as an inventory, are laid out once.
@@ -48,11 +49,11 @@ def _format_value(
             cache[key] = text
         return text
     if isinstance(value, list | tuple) and value:
-        inner = f'{items}  '
+        inner = f'{item_break}  '
         # The content of an item begins behind its hyphen.
         return ''.join(
-            f'{items}- {_format_value(item, inner, inner, cache).removeprefix(inner).lstrip(" ")}'
-            for item in value
+            f'{item_break}- {text.removeprefix(inner).lstrip(" ")}'
+            for text in (_format_value(item, inner, inner, cache) for item in value)
         )
     if isinstance(value, Mapping | list | tuple):
         return ' {}' if isinstance(value, Mapping) else ' []'

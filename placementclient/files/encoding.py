@@ -30,7 +30,7 @@ def convert_to_json(record: msgspec.Struct) -> dict[str, object]:
     return values
 
 
-def open_object(header: bytes, name: str, bracket: bytes) -> bytes:
+def make_opening_line(header: bytes, name: str, bracket: bytes) -> bytes:
     """Return the first line of a file: a JSON object, left open for its last member.
 
     :param header: the object
@@ -52,7 +52,7 @@ def separate_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def seal_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of an open JSON object, closed by a line with their SHA-256."""
+    """Yield the lines of an open JSON object, and a line that closes it with their SHA-256."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)

@@ -38,7 +38,7 @@ _SEPARATOR = re.compile(r'[ \t\n\r]*([,:\]}])')
 
 
 class Token(NamedTuple):
-    """A part of a JSON text.
+    """A string, number, word or mark in a JSON text.
 
     :param kind: ``text``, ``number``, ``word``, or ``mark``
     :param part: as it is written; a string with its quotes
@@ -73,13 +73,13 @@ class NotJSON(Exception):
 
 
 class JSONReader:
-    """Reads a text that begins as JSON.
+    """Reads a text as JSON, with the line and the column of each value.
 
-    :param fault: returns the error for a document that is JSON, but too large or ambiguous
+    :param make_error: returns the error for JSON that is too large, or has a key twice
     """
 
-    def __init__(self, text: str, fault: Callable[[str, Place], Exception]) -> None:
-        self._text, self._fault = text, fault
+    def __init__(self, text: str, make_error: Callable[[str, Place], Exception]) -> None:
+        self._text, self._make_error = text, make_error
         self._position = self._weight = 0
         self._breaks = [match.start() for match in re.finditer('\n', text)]
 
@@ -94,7 +94,7 @@ class JSONReader:
         return value
 
     def _read_token(self) -> Token:
-        """Return the next token, and count what its value takes of the memory.
+        """Return the next token, and count the memory that its value needs.
 
         :raises NotJSON: if there is none
         """
@@ -106,7 +106,7 @@ class JSONReader:
         if part not in _SEPARATORS:
             self._weight += NODE_WEIGHT + len(part)
             if self._weight > MOST_WEIGHT:
-                raise self._fault('too large', self._find_place(start))
+                raise self._make_error('too large', self._find_place(start))
         return Token(kind, part, start)
 
     def _read_value(self, token: Token, level: int) -> object:
@@ -121,11 +121,11 @@ class JSONReader:
             return _WORDS[token.part]
         if token.kind == 'number':
             if len(token.part) > LONGEST_NUMBER:
-                raise self._fault(LONG_NUMBER, self._find_place(token.start))
+                raise self._make_error(LONG_NUMBER, self._find_place(token.start))
             number: object = loads(token.part)
             return number
         if level > MOST_LEVELS:
-            raise self._fault(NESTED, self._find_place(token.start))
+            raise self._make_error(NESTED, self._find_place(token.start))
         if token.part == '{':
             return self._read_mapping(level)
         if token.part == '[':
@@ -158,7 +158,7 @@ class JSONReader:
                 raise NotJSON(self._find_place(token.start))
             key, place = self._read_string(token), self._find_place(token.start)
             if key in result:
-                raise self._fault(f'{key} appears twice', place)
+                raise self._make_error(f'{key} appears twice', place)
             self._read_mark(':')
             result[key] = self._read_value(self._read_token(), level + 1)
             result.places[key] = place

@@ -10,7 +10,12 @@ from msgspec.structs import astuple
 
 from placementclient.basis.strict_json import Integer
 from placementclient.files.decoding import FileContent
-from placementclient.files.encoding import encode_json, encode_member, open_object, separate_lines
+from placementclient.files.encoding import (
+    encode_json,
+    encode_member,
+    make_opening_line,
+    separate_lines,
+)
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
 from placementclient.model.providers import Provider
@@ -73,7 +78,7 @@ class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True)
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """The inventories, traits and aggregates so far, which equal providers share."""
+    """The inventories, traits and aggregates decoded so far, which equal providers share."""
 
     inventories: dict[tuple[tuple[str, Inventory], ...], Mapping[str, Inventory]] = field(
         default_factory=dict
@@ -90,7 +95,7 @@ _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 def encode(snapshot: Snapshot) -> Iterator[bytes]:
     """Yield the lines of a snapshot as a file; equal snapshots give equal files."""
     header = SnapshotHeader(FORMAT, VERSION, snapshot.origin, tuple(sorted(snapshot.unsteady)))
-    yield open_object(encode_json(header), 'providers', b'[')
+    yield make_opening_line(encode_json(header), 'providers', b'[')
     yield from separate_lines(
         encode_json(make_provider_record(state))
         for root in snapshot.roots()
@@ -115,7 +120,7 @@ def decode(content: bytes, path: str) -> Snapshot:
     try:
         document = _WHOLE.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        document = _decode_pieces(source)
+        document = _decode_one_by_one(source)
     shared = SharedParts()
     states = [make_provider_state(record, shared) for record in document.providers]
     if reason := find_inconsistency(state.provider for state in states):
@@ -127,7 +132,7 @@ def decode(content: bytes, path: str) -> Snapshot:
     return Snapshot(states, consumers, document.origin, document.unsteady)
 
 
-def _decode_pieces(source: FileContent) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
+def _decode_one_by_one(source: FileContent) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
     """Decode each provider and consumer on its own, to raise an error with the line."""
     document = source.decode(_SKELETON)
     return SnapshotDocument(

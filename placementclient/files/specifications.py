@@ -12,8 +12,8 @@ from placementclient.files.declared import (
     DECLARED,
     flatten_trees,
     read_additions,
-    read_declared,
-    read_provider,
+    read_declared_provider,
+    read_provider_spec,
     read_template,
     sort_keys,
 )
@@ -49,7 +49,7 @@ def convert_specification(document: object, path: str) -> Spec:
 
 
 def is_specification(document: Cursor) -> bool:
-    """Return whether a document has moves or trees, so that it is no declared tree alone."""
+    """Return whether a document has moves or trees, so that it is more than a declared tree."""
     return isinstance(document.value, Mapping) and not {'moves', 'trees'}.isdisjoint(document.value)
 
 
@@ -61,7 +61,7 @@ def read_specification(document: Cursor) -> Spec:
     ``places`` says where a fault of such an entry is in the file: for ``{name: gpu, children:
     [{name: gpu_1}], moves: …}`` it has ``('providers', 1): ('children', 0)``.
     """
-    fields, places = _read_form(document)
+    fields, places = _read_long_form(document)
     entries: list[ProviderSpec] = [*fields.pop('providers', ())]
     trees = fields.get('trees')
     if isinstance(trees, tuple):
@@ -70,14 +70,14 @@ def read_specification(document: Cursor) -> Spec:
     if 'trees' not in fields and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
     spec = Spec(moves=moves, providers=tuple(entries), **fields, document=document, places=places)
-    _refuse_repeated(spec)
+    _refuse_repeated_providers(spec)
     return spec
 
 
-def _read_form(document: Cursor) -> tuple[dict[str, Any], dict[Keys, Keys]]:
-    """Return the values of a specification by key, in whichever form it is written.
+def _read_long_form(document: Cursor) -> tuple[dict[str, Any], dict[Keys, Keys]]:
+    """Return the values of a specification by the keys of the long form.
 
-    :return: the values, and the way in the file to each key of the long form that is elsewhere
+    :return: with the values, the place in the file of each key that the long form has elsewhere
     """
     if isinstance(document.value, list):
         return {'moves': document.sequence(lambda item: _read_move(item, ()))}, {('moves',): ()}
@@ -94,7 +94,7 @@ def _add_declared_trees(
     entries: list[ProviderSpec],
     places: dict[Keys, Keys],
 ) -> TreeSelection:
-    """Return the selection of declared trees, and add an entry and its place for each provider."""
+    """Add an entry and its place for each provider of trees; return a selection of the trees."""
     keys: list[Keys] = [places.get(('trees', n), ('trees', n)) for n in range(len(trees))]
     for entry, at in flatten_trees(trees, keys):
         read_template(document.descend(*at, 'name'), ())
@@ -111,9 +111,9 @@ def _name_targets(
     entries: list[ProviderSpec],
     places: dict[Keys, Keys],
 ) -> tuple[Move, ...]:
-    """Return the moves with the names of targets that they or entries name, in place of UUIDs.
+    """Return the moves with names of targets in place of the UUIDs that moves or entries name.
 
-    A new target that no entry describes is added to the entries, with its place.
+    Add an entry and its place for each new target without one.
     """
     named = {entry.uuid: entry.name for entry in entries if entry.uuid}
     start = places.get(('moves',), ('moves',))
@@ -135,7 +135,7 @@ def _name_targets(
     )
 
 
-def _refuse_repeated(spec: Spec) -> None:
+def _refuse_repeated_providers(spec: Spec) -> None:
     """Raise an error if two entries have the same name or UUID."""
     names: set[str] = set()
     uuids: set[str | None] = set()
@@ -158,7 +158,7 @@ def _read_trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
         return _read_selection(cursor)
     if not cursor.value:
         raise cursor.error('is empty')
-    return cursor.sequence(read_declared)
+    return cursor.sequence(read_declared_provider)
 
 
 def _read_selection(cursor: Cursor) -> TreeSelection:
@@ -166,23 +166,23 @@ def _read_selection(cursor: Cursor) -> TreeSelection:
     readers: dict[str, Callable[[Cursor], tuple[str, ...]]] = {
         'name': Cursor.texts,
         'uuid': lambda at: at.sequence(Cursor.uuid),
-        'trait': Cursor.symbols,
-        'class': Cursor.symbols,
+        'trait': Cursor.classes_or_traits,
+        'class': Cursor.classes_or_traits,
     }
     fields = cursor.fields(readers)
     return TreeSelection(*(fields.get(key, ()) for key in readers))
 
 
 def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
-    """Return a move; names of providers may have some placeholders."""
+    """Return a move; its names of providers may have the placeholders."""
     needed = ('from_resource_provider', 'to_resource_provider', 'moved_resources')
     fields = cursor.fields(
         {
             'from_resource_provider': lambda at: read_template(at, placeholders),
             'to_resource_provider': lambda at: read_template(at, (*placeholders, 'source')),
-            'moved_resources': lambda at: at.entries(_read_moved_amount, at.mappings()),
-            'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
-            'moved_traits': Cursor.symbols,
+            'moved_resources': lambda at: at.values_by_class(_read_moved_amount, at.mappings()),
+            'as': lambda at: {name: item.class_or_trait() for name, item in at.mapping().items()},
+            'moved_traits': Cursor.classes_or_traits,
             'consumers': Cursor.mapping,
             'name': lambda at: read_template(at, ()),
         },
@@ -202,7 +202,7 @@ def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     if 'name' in fields and (not is_uuid(target) or is_pattern(source)):
         reason = 'names a new provider whose UUID is to_resource_provider, below one source'
         faults.errors.append(cursor.descend('name').error(reason))
-    faults.raise_any()
+    faults.raise_collected()
     traits, name = fields.get('moved_traits', ()), fields.get('name')
     return Move(source, target, moved, renamed, traits, sort_keys(consumers), name)
 
@@ -231,7 +231,7 @@ def _read_consumers(
                 result[consumer_uuid] = dict.fromkeys(sorted(moved), _read_optional_amount(item))
             else:
                 raise item.error(f'has to state the amount of each class: {", ".join(moved)}')
-    faults.raise_any()
+    faults.raise_collected()
     return result
 
 
@@ -245,7 +245,7 @@ def _read_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
     seen: set[str] = set()
 
     def read_group(item: Cursor) -> tuple[str, ...]:
-        names = item.symbols()
+        names = item.classes_or_traits()
         if len(set(names)) < 2:
             raise item.error('has to name two classes or more')
         if len(set(names)) < len(names) or seen.intersection(names):
@@ -258,7 +258,7 @@ def _read_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
 
 #: The readers of the keys beside ``trees``.
 _BESIDE_TREES: Mapping[str, Callable[[Cursor], object]] = {
-    'providers': lambda at: at.sequence(read_provider),
+    'providers': lambda at: at.sequence(read_provider_spec),
     'moves': _read_moves,
     'together': _read_groups,
     'split': Cursor.boolean,

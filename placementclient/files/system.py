@@ -48,23 +48,24 @@ def _suggest_file(path: str) -> str:
     return f'. {format_suggestion([os.path.join(folder, name) for name in near])}' if near else ''
 
 
-def open_named(path: str, flags: int) -> int:
+def open_user_file(path: str, flags: int) -> int:
     """Open a file that the user has named; a new file is readable only by its owner.
 
     :return: its descriptor
-    :raises OSError: also where it is a symbolic link, and others may write in its folder
+    :raises OSError: also if it is a symbolic link in a folder where others may write
     """
     guard = os.O_NOFOLLOW if is_writable_by_others(os.path.dirname(path)) else 0
     return os.open(path, flags | guard | os.O_CLOEXEC, 0o600)
 
 
-def open_private(path: str, flags: int) -> int:
-    """Open a file that the user has not named, such as a journal; a FIFO does not block it.
+def open_own_file(path: str, flags: int) -> int:
+    """Open a file of this program that the user has not named, such as a journal.
 
+    :return: its descriptor
     :raises errors.BadFile: if it is no regular file, belongs to another user than root and the
         effective one, is writable for others, or has more than :data:`WRITTEN_LIMIT` bytes
     """
-    descriptor = open_named(path, flags | os.O_NONBLOCK)
+    descriptor = open_user_file(path, flags | os.O_NONBLOCK)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         reason = 'is not a regular file: remove it'
@@ -80,14 +81,14 @@ def open_private(path: str, flags: int) -> int:
     raise errors.BadFile(path, reason)
 
 
-def read_private(path: str) -> bytes:
-    """Return the content of a file, opened with :func:`open_private`."""
-    with explain_errors(path), open(open_private(path, os.O_RDONLY), 'rb') as stream:
+def read_own_file(path: str) -> bytes:
+    """Return the content of a file, opened with :func:`open_own_file`."""
+    with explain_errors(path), open(open_own_file(path, os.O_RDONLY), 'rb') as stream:
         return stream.read(WRITTEN_LIMIT)
 
 
 def make_size_error(path: str, most: int) -> errors.BadFile:
-    """Return the exception for a file with more than some bytes."""
+    """Return the exception for a file with more than ``most`` bytes."""
     return errors.BadFile(path, f'is larger than {most >> 20} MiB')
 
 

@@ -24,10 +24,10 @@ _MEANINGS = {
 }
 
 
-def describe_problem(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
-    """Return the message of a YAML error, and its position: of an open quote, where it begins.
+def describe_yaml_error(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
+    """Return the message of a YAML error, and its position; an open quote counts where it begins.
 
-    The message begins with a sentence for people, and has that of the parser behind it.
+    The message is a sentence for people, followed by that of the parser.
     """
     problem, mark = reason.problem or 'neither YAML nor JSON', reason.problem_mark
     is_open = reason.context_mark and ('stream' in problem or problem == _NO_COLON)

@@ -47,7 +47,7 @@ class _HostDevices(NamedTuple):
     unmanaged: list[Device]
 
 
-class NewEntry(TypedDict):
+class AdditionEntry(TypedDict):
     """One of the ``additions`` of a specification."""
 
     resource_provider: str
@@ -61,11 +61,11 @@ def build_additions(
     devices: Sequence[Device],
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
-) -> Iterator[NewEntry | Finding]:
+) -> Iterator[AdditionEntry | Finding]:
     """Yield the ``additions`` of a specification, and findings about devices that are left out.
 
     :param specs: the entries of ``device_spec`` of each host; those of ``''`` are of all others
-    :param snapshot: the instances with allocations there; without it, all instances have some
+    :param snapshot: shows which instances have allocations; without it, all count as such
     :raises errors.BadFile: for what Nova refuses: a physical function beside its virtual ones,
         functions of one device with different classes or traits
     """
@@ -113,7 +113,7 @@ def _group_devices(
 
 
 def _add_device(by_address: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
-    """Add a device to the provider of its address, or of its parent's for a virtual function.
+    """Add a device to the provider of its address; of a virtual function that of its parent.
 
     :raises errors.BadFile: if Nova refuses the device, alone or beside those of the provider
     """
@@ -145,14 +145,14 @@ def _add_device(by_address: dict[str, _NewProvider], device: Device, spec: Devic
 
 
 def _list_traits(spec: DeviceSpec) -> frozenset[str]:
-    """Return the traits of a device that an entry matches."""
+    """Return the traits of the devices of an entry."""
     migratable = {MIGRATABLE} if spec.has_true_tag('live_migratable') else set()
     return pci.parse_traits(spec.tags.get('traits', '')) | migratable | {MANAGED}
 
 
 def _build_host_additions(
     host: str, devices: Sequence[Device], managed: _HostDevices, snapshot: Snapshot | None
-) -> Iterator[NewEntry | Finding]:
+) -> Iterator[AdditionEntry | Finding]:
     """Yield the additions of a host and findings; no addition if a used device is unmanaged."""
     for device in managed.unmanaged:
         yield make_contradiction(
@@ -173,7 +173,7 @@ def _build_host_additions(
 
 def _build_provider_additions(
     host: str, name: str, provider: _NewProvider, snapshot: Snapshot | None
-) -> Iterator[NewEntry | Finding]:
+) -> Iterator[AdditionEntry | Finding]:
     """Yield the addition of a provider; if Placement has the provider, the differences."""
     state = snapshot.find(name) if snapshot is not None else None
     if snapshot is not None and state is not None and state.inventories:
@@ -182,7 +182,7 @@ def _build_provider_additions(
     root = snapshot.find(host) if snapshot is not None else None
     consumers, gone = _count_devices_by_instance(provider, snapshot, root.uuid if root else None)
     yield from (*gone, *_find_device_to_reserve(name, provider))
-    yield _make_entry(host, name, provider, consumers)
+    yield _make_addition(host, name, provider, consumers)
 
 
 def _count_devices_by_instance(
@@ -244,15 +244,15 @@ def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Findi
         yield make_contradiction(name, reason, device.path)
 
 
-def _make_entry(
+def _make_addition(
     host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]
-) -> NewEntry:
+) -> AdditionEntry:
     """Return the addition of a provider, with the number of devices of each instance."""
     total = len(provider.devices)
     traits = {*provider.traits, OWNER_NOVA}
     if provider.is_one_time:
         traits.add(ONE_TIME_USE)
-    entry: NewEntry = {
+    entry: AdditionEntry = {
         'resource_provider': name,
         'parent': host,
         'inventories': {provider.resource_class: {'total': total, 'max_unit': total}},

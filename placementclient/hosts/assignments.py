@@ -35,7 +35,7 @@ def make_contradiction(subject: str, reason: str, path: str, consumer_uuid: str 
 
 
 def split_results(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
-    """Return the rows, or other values, among results, and the findings among them."""
+    """Return the results that are no findings, such as rows, and the findings."""
     certain: list[T] = []
     contradictions: list[Finding] = []
     for result in results:
@@ -227,18 +227,18 @@ def _compare_with_allocations(
 
 
 def _make_missing_device_finding(
-    resources: Mapping[str, int], facts: HostFacts, domain: Domain, names: set[str]
+    resources: Mapping[str, int], facts: HostFacts, domain: Domain, classes: set[str]
 ) -> Finding:
     """Return a finding about a server that has VGPU allocations and no mediated device."""
     state = 'is running' if domain.is_running else 'is shut off'
     if domain.functions:
         state = f'has the PCI devices {", ".join(domain.functions)}'
         state += ', as with a VFIO variant driver'
-    holds = f'holds {_format_amounts(resources, names)} on {facts.hostname}'
+    holds = f'holds {_format_amounts(resources, classes)} on {facts.hostname}'
     return make_contradiction(
         domain.uuid, f'{holds}, {state}, and has no mediated device', domain.path
     )
 
 
-def _format_amounts(resources: Mapping[str, int], names: Collection[str]) -> str:
-    return ', '.join(f'{resources[name]} {name}' for name in sorted({*names} & resources.keys()))
+def _format_amounts(resources: Mapping[str, int], classes: Collection[str]) -> str:
+    return ', '.join(f'{resources[name]} {name}' for name in sorted({*classes} & resources.keys()))

@@ -27,8 +27,8 @@ class Scope:
     unlisted: str = 'it may be a migration, or deleted'
 
 
-class Balance(NamedTuple):
-    """Assignments for all consumers in a scope.
+class CompletedRows(NamedTuple):
+    """The rows of assignments for all consumers in a scope.
 
     :param rows: to be written to a file of assignments
     :param contradictions: those of the results, and one for each other unexplained consumer
@@ -40,9 +40,9 @@ class Balance(NamedTuple):
     lines: list[str]
 
 
-def balance_rows(
+def complete_rows(
     results: Iterable[AssignmentRow | Finding], snapshot: Snapshot, scope: Scope
-) -> Balance:
+) -> CompletedRows:
     """Return the rows of results, and a row with the evidence "unexplained" for other consumers.
 
     Servers A and B hold VGPU, and only A has a row. Then B gets an unexplained row and a
@@ -64,7 +64,7 @@ def balance_rows(
         )
     named = {contradiction.facts['consumer'] for contradiction in contradictions}
     silent = {consumer.uuid: consumer for consumer, _ in unexplained if consumer.uuid not in named}
-    return Balance(
+    return CompletedRows(
         [row for row in certain if row.to_resource_class != row.resource_class]
         + [
             AssignmentRow(consumer.uuid, name, None, '', UNEXPLAINED)
@@ -93,7 +93,7 @@ def _list_consumers_of_class(snapshot: Snapshot, name: str) -> list[Consumer]:
 
 
 def _explain_missing_row(snapshot: Snapshot, consumer: Consumer, scope: Scope) -> str:
-    """Return what a consumer holds, and why nothing says where it belongs."""
+    """Return a sentence: the allocations of a consumer, and why no row explains them."""
     holdings, roots = [], set[str]()
     for uuid, resources in consumer.allocations.items():
         state = snapshot.providers.get(uuid)

@@ -96,7 +96,7 @@ def parse_device_specs(text: str, path: str) -> list[DeviceSpec]:
         host knows, with the line; and for a file without an entry
     """
     specs: list[DeviceSpec] = []
-    for entry, line in _find_options(text, path):
+    for entry, line in _find_option_values(text, path):
         specs += _parse_option(entry, path, line)
         if len(specs) > _MOST_ENTRIES:
             raise errors.BadFile(path, f'has more than {_MOST_ENTRIES} entries', line)
@@ -105,8 +105,8 @@ def parse_device_specs(text: str, path: str) -> list[DeviceSpec]:
     return specs
 
 
-def _find_options(text: str, path: str) -> Iterator[tuple[str, int]]:
-    """Yield the values of the option, which may be repeated, each with its line."""
+def _find_option_values(text: str, path: str) -> Iterator[tuple[str, int]]:
+    """Yield the values of ``device_spec``, which may be repeated, each with its line."""
     text = text.lstrip('\ufeff')
     first_line = text.lstrip().partition('\n')[0]
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):

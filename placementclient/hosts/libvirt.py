@@ -121,7 +121,7 @@ def parse_domain(content: bytes, path: str) -> Domain:
 
 
 def parse_mediated_device(content: bytes, path: str) -> MediatedDevice | None:
-    """Return a mediated device: the output of ``virsh nodedev-dumpxml``; ``None`` for others."""
+    """Return a mediated device of ``virsh nodedev-dumpxml``; ``None`` for other kinds of device."""
     root = _parse_root(content, path, 'device')
     capability = root.find("capability[@type='mdev']")
     if capability is None:

@@ -77,13 +77,13 @@ def plan_reshape(
     if unselective := [*check.check_selections()]:
         # The trees that are missing would be faults of much else.
         faults.errors += unselective
-        faults.raise_any()
+        faults.raise_collected()
     roots = _choose_roots(snapshot, spec, trees, faults)
     expect(len(roots))
     planner = _Planner(snapshot, spec, assignments, solver_timeout, migrations)
     planner.plan_trees(roots, progress, is_check=bool(faults.errors))
     faults.errors += planner.find_spec_faults(partial=bool(trees))
-    faults.raise_any()
+    faults.raise_collected()
     # Correct rows may be unused, or unsuitable, if the specification has faults.
     planner.raise_row_faults(partial=bool(trees))
     if not skip_infeasible:
@@ -273,7 +273,7 @@ class _Planner:
             partial=partial,
             left_out=[tree.root_provider_uuid for tree in self.unplanned],
         )
-        self._row_faults.raise_any()
+        self._row_faults.raise_collected()
 
     def raise_for_unplanned_trees(self) -> None:
         """Raise an error if some tree cannot be planned.
@@ -333,7 +333,7 @@ def _choose_roots(
     """
     roots = select_roots(snapshot, spec)
     if not roots and not trees and (spec.moves or spec.additions):
-        faults.raise_any()
+        faults.raise_collected()
         if spec.trees is None:
             raise spec.make_error('selects no tree', 'moves', 0, 'from_resource_provider')
         raise spec.make_error('selects no tree: no root meets all conditions', 'trees')
@@ -345,7 +345,7 @@ def _choose_roots(
             hint = suggest_similar(name, [root.name for root in snapshot.roots()])
             raise errors.NoSuchProvider(f'No resource provider is called {name}{hint}')
         if state.uuid not in uuids:
-            faults.raise_any()
+            faults.raise_collected()
             raise spec.make_error(f'does not select the tree {state.name}', 'trees')
         root_uuids.add(state.uuid)
     return [root for root in roots if not trees or root.uuid in root_uuids]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NotRequired, TypedDict
 
 from placementclient.files.cursors import Cursor, parse_document
-from placementclient.files.declared import read_declared, read_inventories
+from placementclient.files.declared import read_declared_provider, read_inventories
 from placementclient.model.inventories import Inventory, InventoryFields
 from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -56,9 +56,9 @@ def read_declarations(
     if isinstance(document.value, Mapping) and 'meta' in document.value:
         roots = tuple(_read_nova_configuration(document, compute_nodes))
     elif isinstance(document.value, list):
-        roots = tuple(map(read_declared, document.items()))
+        roots = tuple(map(read_declared_provider, document.items()))
     else:
-        roots = (read_declared(document),)
+        roots = (read_declared_provider(document),)
     seen: set[str] = set()
     for declaration in walk_declarations(roots):
         # Nova names the provider of a bare metal node by its UUID.
@@ -134,7 +134,7 @@ def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
         '' if is_unnamed else reference.text(),
         reference.uuid() if is_unnamed else '',
         classes or None,
-        None if traits is None else traits.symbols(),
+        None if traits is None else traits.classes_or_traits(),
         adds=True,
     )
 

@@ -11,7 +11,12 @@ from placementclient.changes.diff import list_operations
 from placementclient.changes.records import changes, operations
 from placementclient.files import encoding, specifications
 from placementclient.files.decoding import FileContent
-from placementclient.files.encoding import convert_to_json, encode_json, open_object, separate_lines
+from placementclient.files.encoding import (
+    convert_to_json,
+    encode_json,
+    make_opening_line,
+    separate_lines,
+)
 from placementclient.files.snapshots import SharedParts
 from placementclient.model.plans import Change, Plan, Recipe, UnplannedTree
 from placementclient.model.snapshots import Origin
@@ -125,5 +130,5 @@ def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
 def _encode_lines(plan: Plan) -> Iterator[bytes]:
     """Yield the lines of a file before its digest."""
     # In the order of the specification: the planner prefers its earlier moves.
-    yield open_object(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
+    yield make_opening_line(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
     yield from separate_lines(encode_json(changes.encode_change(change)) for change in plan.changes)

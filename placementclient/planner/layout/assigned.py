@@ -91,7 +91,7 @@ class AssignmentMatcher:
                         result[key] = self._plan_rows(pairs, amount, source_name)
                     elif (consumer.uuid, name) in self._open:
                         self.unexplained[key] = _make_undecided_row(target_state, key, amount)
-        faults.raise_any()
+        faults.raise_collected()
         return result
 
     def find_unused_rows(

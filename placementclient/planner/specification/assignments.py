@@ -37,7 +37,7 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
             row = _read_row(cells)
             if row is not None:
                 _add_row(rows, row)
-    faults.raise_any()
+    faults.raise_collected()
     return list(rows.values())
 
 
@@ -171,7 +171,7 @@ def _read_row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
     for name, cursor in cells.items():
         with faults.collect():
             values[name] = _READERS[name](cursor)
-    faults.raise_any()
+    faults.raise_collected()
     values = {'amount': None, 'to_provider': ''} | values
     return AssignmentRow(**values, path=first.path, line=first.line)
 
@@ -190,9 +190,9 @@ def _read_amount(cursor: Cursor) -> int:
 #: The parser of each field.
 _READERS: Mapping[str, Callable[[Cursor], Any]] = {
     'consumer_uuid': Cursor.uuid,
-    'resource_class': Cursor.symbol,
+    'resource_class': Cursor.class_or_trait,
     'amount': _read_amount,
     'to_provider': Cursor.text,
     'evidence': Cursor.text,
-    TO_CLASS: Cursor.symbol,
+    TO_CLASS: Cursor.class_or_trait,
 }

@@ -187,12 +187,12 @@ def _read_aggregates(cursor: Cursor) -> list[str]:
 #: Reads the value of each key of an edit.
 _EDIT_READERS: Mapping[str, Callable[[Cursor], object]] = {
     'match': Cursor.text,
-    'with_trait': Cursor.symbol,
-    'without_trait': Cursor.symbol,
-    'with_class': Cursor.symbol,
+    'with_trait': Cursor.class_or_trait,
+    'without_trait': Cursor.class_or_trait,
+    'with_class': Cursor.class_or_trait,
     'member_of': _read_member_of,
-    'inventories': lambda cursor: cursor.entries(read_inventory_fields),
-    'traits': lambda cursor: _read_changes(cursor, Cursor.symbols),
+    'inventories': lambda cursor: cursor.values_by_class(read_inventory_fields),
+    'traits': lambda cursor: _read_changes(cursor, Cursor.classes_or_traits),
     'aggregates': lambda cursor: _read_changes(cursor, lambda names: names.sequence(Cursor.uuid)),
 }
 
@@ -204,9 +204,9 @@ def _read_new_servers(entry: Cursor, sources: NamedFiles) -> Assumption:
         {
             'flavor': Cursor.text,
             'flavors': Cursor.text,
-            'resources': lambda amounts: amounts.entries(_read_amount),
-            'required': Cursor.symbols,
-            'forbidden': Cursor.symbols,
+            'resources': lambda amounts: amounts.values_by_class(_read_amount),
+            'required': Cursor.classes_or_traits,
+            'forbidden': Cursor.classes_or_traits,
             'count': _read_count,
             'on': _read_texts,
         },

@@ -51,16 +51,16 @@ def test_files_that_others_may_write_are_refused(tmp_path, monkeypatch, prepare,
     path = tmp_path / 'plan.json.journal'
     prepare(path, monkeypatch)
     with pytest.raises(errors.BadFile, match=reason) as refusal:
-        system.open_private(str(path), flags)
+        system.open_own_file(str(path), flags)
     assert refusal.value.path == str(path)
 
 
 def test_files_of_the_user_are_read(tmp_path):
     path = tmp_path / 'own'
-    os.close(system.open_private(str(path), os.O_RDWR | os.O_CREAT))
+    os.close(system.open_own_file(str(path), os.O_RDWR | os.O_CREAT))
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text('content')
-    assert system.read_private(str(path)) == b'content'
+    assert system.read_own_file(str(path)) == b'content'
 
 
 def test_the_process_that_has_a_lock_is_named(tmp_path):
