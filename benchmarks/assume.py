@@ -16,7 +16,7 @@ from benchmarks.audit_scale import Clock
 from placementclient.files import disk
 from placementclient.model.servers import Flavor
 from placementclient.producers.assuming.assumptions import (
-    NamedFiles,
+    FileReaders,
     apply_assumptions,
     parse_assumptions,
 )
@@ -60,7 +60,7 @@ def main() -> None:
         snapshot = disk.read_snapshot(path)
         clock.stop('read')
     entries = parse_assumptions(
-        ASSUMPTIONS, 'assume.yaml', NamedFiles(storage.read_plan, lambda _: FLAVORS)
+        ASSUMPTIONS, 'assume.yaml', FileReaders(storage.read_plan, lambda _: FLAVORS)
     )
     result = apply_assumptions(snapshot, entries)
     clock.stop('assume')

@@ -35,7 +35,7 @@ class ConsumerEditProducer(StateProducer):
         self.command = command
         self._uuid, self._edit = consumer_uuid, edit
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the consumer, and the trees of the providers on which its allocations change."""
         origin = make_origin(self.client)
         consumer = allocation.show(self.client, self._uuid).value
@@ -49,8 +49,8 @@ class ConsumerEditProducer(StateProducer):
         others = {uuid: ProviderState(provider) for uuid, provider in members.items()}
         return Snapshot((others | states).values(), (consumer,), origin)
 
-    def decide(self, live: Snapshot) -> Snapshot:
-        """Return the snapshot with the edit.
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with the consumer as the edit leaves it.
 
         :raises errors.PlacementError: if a provider has no room for it
         """

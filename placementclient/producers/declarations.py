@@ -95,13 +95,13 @@ def _read_nova_configuration(
 
 
 def _select_keys(cursor: Cursor, *names: str) -> dict[str, Cursor]:
-    """Return some values of a mapping, which may have any other keys, as Nova takes them."""
+    """Return the cursors of some keys of a mapping; as in Nova, it may have any other keys."""
     inside = cursor.mapping()
     return {name: inside[name] for name in names if name in inside}
 
 
 def _read_identity(item: Cursor) -> Cursor:
-    """Return the name or the UUID by which Nova's file identifies a provider."""
+    """Return the cursor at the name or UUID by which Nova's file identifies a provider."""
     identification = _select_keys(item, 'identification').get('identification')
     if identification is None:
         raise item.error('identification is missing')
@@ -114,7 +114,11 @@ def _read_identity(item: Cursor) -> Cursor:
 
 
 def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
-    """Return the declaration of the inventories and traits that Nova's file adds to a provider."""
+    """Return the declaration of the inventories and traits that Nova's file adds to a provider.
+
+    :param item: the provider in the file
+    :param reference: its name or UUID
+    """
     parts = _select_keys(item, 'inventories', 'traits')
     added = {
         name: _select_keys(part, 'additional').get('additional') for name, part in parts.items()
@@ -140,30 +144,33 @@ def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
 
 
 def _check_custom(cursor: Cursor, name: str, what: str) -> None:
-    """Refuse a name that is not custom, as Nova does: its drivers report the standard ones."""
+    """Refuse a name without CUSTOM_, as Nova does: its drivers report the standard ones."""
     if not name.startswith('CUSTOM_'):
         raise cursor.error(f'{name} is no custom {what}: Nova adds no others')
 
 
 def make_declaration(snapshot: Snapshot) -> list[DeclaredRecord]:
-    """Return a declaration of all trees of a snapshot, which would change nothing."""
+    """Return a declaration of all trees of a snapshot; it would change nothing."""
     records: dict[str, DeclaredRecord] = {}
     # Equal inventories of hosts are one mapping, which is laid out once.
     fields = functools.cache(Inventory.as_fields)
     roots = snapshot.roots()
     # Parents come first. No recursion: a tree may be as deep as its providers are many.
     for state in (state for root in roots for state in snapshot.tree(root.uuid)):
-        records[state.uuid] = _make_record(state, fields)
+        records[state.uuid] = _make_provider_record(state, fields)
         if state.provider.parent_provider_uuid is not None:
             parent = records[state.provider.parent_provider_uuid]
             parent.setdefault('children', []).append(records[state.uuid])
     return [records[root.uuid] for root in roots]
 
 
-def _make_record(
+def _make_provider_record(
     state: ProviderState, fields: Callable[[Inventory], Mapping[str, float]]
 ) -> DeclaredRecord:
-    """Return the declaration of a provider without its children."""
+    """Return the declaration of a provider without its children.
+
+    :param fields: returns the fields of an inventory
+    """
     return {
         'name': state.name,
         'uuid': state.uuid,

@@ -26,10 +26,9 @@ from placementclient.reading.capture import capture_named
 class DeclarationProducer(StateProducer):
     """Plans the trees that a file declares.
 
-    :param prune: delete the providers below that are not declared and have no consumers
+    :param prune: delete providers below declared ones that are not declared and have no consumers
     :param reparent: let a root become a child, and a provider in use move to another tree
-    :param previous: the providers as the file declared them before; names that it dropped since are
-        removed
+    :param previous: what the file declared before; names that it dropped since are removed
     """
 
     command = 'resource provider tree apply'
@@ -47,7 +46,7 @@ class DeclarationProducer(StateProducer):
         self._declarations, self._previous = declarations, previous
         self._prune, self._reparent = prune, reparent
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the existing trees of all declared providers."""
         existing = {
             provider.root_uuid: provider
@@ -58,7 +57,7 @@ class DeclarationProducer(StateProducer):
         }
         return capture_named(self.client, list(existing))
 
-    def decide(self, live: Snapshot) -> Snapshot:
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with the declared trees.
 
         :raises errors.BadArgument: if a provider would move that only ``reparent`` moves
@@ -112,12 +111,12 @@ def apply_declarations(
     prune: bool = False,
     previous: Sequence[DeclaredProvider] = (),
 ) -> Snapshot:
-    """Return the snapshot with the declared providers as they are declared.
+    """Return the snapshot with the providers as they are declared.
 
     :param snapshot: has the trees of all declared providers that exist
     :raises errors.BadArgument: if a declaration contradicts the snapshot
-    :raises errors.UsageError: if the declaration cannot be pruned, or can have no previous one
-    :raises InventoryInUse: if used inventory would be removed
+    :raises errors.UsageError: if ``prune`` or ``previous`` does not suit the kind of the file
+    :raises UsedInventory: if used inventory would be removed, or get smaller than its usage
     """
     if prune and any(root.adds for root in declarations):
         raise errors.UsageError(
@@ -135,7 +134,7 @@ def apply_declarations(
     for root in previous:
         state.withdraw_additions(root, declarations)
     states = state.states
-    for uuid in _find_undeclared(declarations, snapshot, state.placed) if prune else ():
+    for uuid in _find_undeclared_providers(declarations, snapshot, state.placed) if prune else ():
         states.pop(uuid, None)
     if used := list(find_shortfalls(snapshot.providers, states)):
         raise UsedInventory(used)
@@ -186,9 +185,7 @@ class _DeclaredState:
     def withdraw_additions(
         self, former: DeclaredProvider, declarations: Sequence[DeclaredProvider]
     ) -> None:
-        """Remove the classes and traits of an earlier declaration that no present declaration
-        names.
-        """
+        """Remove classes and traits that a former declaration added and no present one names."""
         live = _find_declared_provider(former, self._snapshot)
         if live is None:
             return
@@ -258,7 +255,7 @@ def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> fro
     return add_compute_traits(declared.traits, live)
 
 
-def _find_undeclared(
+def _find_undeclared_providers(
     declarations: Sequence[DeclaredProvider], snapshot: Snapshot, declared: Set[str]
 ) -> Iterator[str]:
     """Yield the UUIDs of unused providers below the declared ones that are not declared.

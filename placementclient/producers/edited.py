@@ -18,10 +18,10 @@ _HIGHEST_USUAL_RATIO = 1000
 def find_wrong_fields(
     requested: Mapping[str, Mapping[str, int | float]], amend: bool
 ) -> Iterator[str]:
-    """Yield a sentence on each value that the service does not take, and each lacking total.
+    """Yield a sentence on each value that the service does not take, and each missing total.
 
     :param requested: the fields to set, by class
-    :param amend: keep the total where none is requested
+    :param amend: a missing total is no fault: it stays as it is
     """
     for name, fields in requested.items():
         for key, value in fields.items():
@@ -132,7 +132,7 @@ class FacetEdit:
         return replace(state, **{self.facet: desired})
 
     def check_providers(self, states: Collection[ProviderState]) -> None:
-        """Accept any providers."""
+        """Accept all providers."""
 
     def list_remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
         """Yield a sentence on each name to remove that no provider has."""

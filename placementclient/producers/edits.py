@@ -49,12 +49,12 @@ class EditProducer(StateProducer):
         self._selected: list[str] = []
         self.remarks: list[str] = []
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the selected providers, and the identity of all providers above them."""
         self._before = self._read_selected()
         return self._before
 
-    def decide(self, live: Snapshot) -> Snapshot:
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with the edit on the providers that can have it.
 
         :raises errors.BadArgument: if a class or a trait does not exist, or if the edit suits no
@@ -74,9 +74,7 @@ class EditProducer(StateProducer):
         return after
 
     def _describe_shortfalls(self, after: Snapshot) -> Iterator[str]:
-        """Yield a remark on inventories that get smaller than their usage, which the service
-        accepts.
-        """
+        """Yield a remark on inventories that get smaller than their usage."""
         shrunk = {}
         for uuid in self._selected:
             before, state = self._before.providers[uuid], after.providers[uuid]
@@ -112,7 +110,10 @@ class EditProducer(StateProducer):
         return Snapshot(states.values(), (), origin)
 
     def _read_state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
-        """Read some parts of a provider, with the generation that belongs to the edited part."""
+        """Read some facets of a provider.
+
+        Its generation is that of the edited facet.
+        """
         state, generations, _ = read_facets(self.client, ProviderState(provider), facets)
         generation = generations[self._edit.facet]
         if generation is None:
@@ -183,5 +184,4 @@ def select_roots(client: Client, selection: ProviderSelector, names: Sequence[st
 
 
 def _collect_names(states: Iterable[ProviderState], facet: str) -> set[str]:
-    """Return the classes or traits that some providers have together."""
     return {name for state in states for name in getattr(state, facet)}

@@ -62,7 +62,7 @@ class HealProducer(StateProducer):
         for port in ports:
             self._ports.setdefault(port.server_uuid, []).append(port)
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the trees of the hosts, and all allocations of the servers."""
         if not self._is_chosen:
             return capture(self.client, workers=4)
@@ -77,7 +77,7 @@ class HealProducer(StateProducer):
         using = (consumer for consumer in consumers if consumer.allocations)
         return Snapshot(trees.providers.values(), [*trees.consumers.values(), *using], trees.origin)
 
-    def decide(self, live: Snapshot) -> Snapshot:
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with the missing allocations, and note the other servers."""
         types = self.client.microversion >= TYPED
         after, notes = heal_servers(
@@ -112,7 +112,6 @@ class HealProducer(StateProducer):
 
 
 def _drop_consumers(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:
-    """Return a snapshot without some consumers."""
     consumers = (c for c in snapshot.consumers.values() if c.uuid not in consumer_uuids)
     return Snapshot(snapshot.providers.values(), consumers, snapshot.origin)
 
@@ -173,8 +172,7 @@ def _describe_missing_room(
     consumer: Consumer,
     healing: Mapping[str, Mapping[str, int]],
 ) -> str:
-    """Return the reason why a consumer has no room beside the other healed servers; empty if it
-    has.
+    """Return the reason why a consumer has no room for the added amounts; empty if it has.
 
     :param added: by provider and class, the amounts that the consumer gains
     :param healing: the amounts that the other servers gain

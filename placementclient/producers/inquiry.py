@@ -81,7 +81,7 @@ def read_provider_index(
     :param unknown: names that the service does not know, so that no host has them
     """
 
-    def list_matching(conditions: Filter) -> set[str]:
+    def list_matching_uuids(conditions: Filter) -> set[str]:
         if unknown.classes & conditions.resources.keys() or unknown.traits & {*conditions.required}:
             return set()
         return {item.uuid for item in resource_provider.list(client, matching=conditions)}
@@ -89,18 +89,22 @@ def read_provider_index(
     groups = [group for item in requests for group in (item.common, *item.groups.values())]
     joined = [name for group in groups for name in (*group.member_of, *group.forbidden_member_of)]
     traits = sorted(set[str]().union(*map(_list_traits, requests)))
-    having = {name: list_matching(Filter(required=(name,))) for name in traits}
-    members = {name: list_matching(Filter(member_of=(name,))) for name in _split_names(joined)}
+    having = {name: list_matching_uuids(Filter(required=(name,))) for name in traits}
+    members = {
+        name: list_matching_uuids(Filter(member_of=(name,))) for name in _split_names(joined)
+    }
     sharing = tree_reader.read_sharing_providers(client)
     having[SHARING_TRAIT] = set(sharing.providers)
     providers = {item.uuid: item for item in resource_provider.list(client)}
 
-    def select_names(members: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
+    def select_names_of(members: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
         return frozenset(name for name, uuids in members.items() if uuid in uuids)
 
     states = (
         ProviderState(
-            provider, traits=select_names(having, uuid), aggregates=select_names(members, uuid)
+            provider,
+            traits=select_names_of(having, uuid),
+            aggregates=select_names_of(members, uuid),
         )
         for uuid, provider in {**sharing.providers, **providers}.items()
     )
@@ -111,7 +115,7 @@ def read_provider_index(
 
     return ProviderIndex(
         Topology(Snapshot(states, ()), sharing.sharers_by_root),
-        lambda name, amount: list_matching(Filter({name: amount})),
+        lambda name, amount: list_matching_uuids(Filter({name: amount})),
         read_trees,
     )
 
@@ -124,5 +128,5 @@ def _list_traits(request: CandidateRequest) -> set[str]:
 
 
 def _split_names(names: Iterable[str]) -> list[str]:
-    """Return the names in texts that join them by commas, each once."""
+    """Return each name once, from texts with several names between commas."""
     return list(dict.fromkeys(name for text in names for name in text.split(',')))

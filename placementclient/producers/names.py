@@ -55,7 +55,7 @@ def suggest_name(client: Client, refusal: PlacementError, typed: str = '') -> st
 
 
 def _suggest_provider(client: Client, name: str) -> str:
-    """Return the provider that was probably meant; of a class, that it comes after the provider."""
+    """Return the provider that was probably meant; for a class or trait, the right order."""
     providers = {p.uuid: p.name for p in resource_provider.list(client)}
     near = wording.suggest_uuids(name, providers)
     near = near or wording.suggest_similar(name, set(providers.values()))
@@ -65,7 +65,7 @@ def _suggest_provider(client: Client, name: str) -> str:
 
 
 def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
-    """Return the class or trait that was probably meant, by a sentence of the service."""
+    """Return the class or trait that was probably meant, after an error message of the service."""
     if invalid := _INVALID_NAME.search(sentence):
         return describe_custom_name(invalid[2] or typed)
     for beginning, list_names, command in _UNKNOWN_NAMES:
@@ -79,7 +79,7 @@ def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
 
 
 def describe_custom_name(name: str) -> str:
-    """Return the rule for names that operators make, and the likely meaning of one against it."""
+    """Return the rule for names of custom classes and traits, and a similar name that fits."""
     near = re.sub('[^A-Z0-9_]', '_', name.upper()).removeprefix('CUSTOM_')
     rule = '. A name is CUSTOM_ and then A to Z, 0 to 9, _'
     return f'{rule}. Did you mean "CUSTOM_{near}"?' if near else rule
@@ -88,7 +88,7 @@ def describe_custom_name(name: str) -> str:
 def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> str:
     """Return the names that were probably meant instead of unknown ones, or how to create them.
 
-    :param command: creates a name of that kind; empty: none does
+    :param command: the command that creates such a name; empty: none does
     """
     if all(name.startswith('CUSTOM_') for name in unknown):
         # The standard names that look like it are others.
@@ -104,7 +104,7 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
 
 
 def _suggest_other_name(unknown: Sequence[str], existing: Collection[str]) -> str:
-    """Return the form of a name that breaks the rule for own names, or longer names."""
+    """Return how to spell a custom name, or the names that have an unknown name as a word."""
     own = next((name for name in unknown if name.upper().startswith('CUSTOM_')), None)
     if own and not _CUSTOM.fullmatch(own):
         return describe_custom_name(own)

@@ -27,8 +27,8 @@ class Producer(ABC):
         self.notes: list[Finding] = []
 
     @property
-    def is_undone(self) -> bool:
-        """Return whether a note is an error, so that the command has not succeeded."""
+    def has_errors(self) -> bool:
+        """Whether an object is left to the operator, so that the command has not succeeded."""
         return any(note.is_error for note in self.notes)
 
     @abstractmethod
@@ -41,16 +41,16 @@ class Producer(ABC):
 
 
 class StateProducer(Producer):
-    """A producer that decides on the state after its changes."""
+    """A producer that plans the changes from the live state to a desired one."""
 
     @abstractmethod
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the providers and consumers that may change, and all that the decision needs."""
 
     @abstractmethod
-    def decide(self, live: Snapshot) -> Snapshot:
-        """Return the snapshot as it is to be after the changes."""
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot as the changes leave it."""
 
     def plan(self) -> Plan:
-        live = self.read()
-        return make_plan(self.command, live, self.decide(live))
+        live = self.read_live_state()
+        return make_plan(self.command, live, self.make_desired_state(live))

@@ -117,7 +117,10 @@ class FreeingProof:
             raise
 
     def _read_consumer(self, consumer_uuid: str, changed: dict[str, str | None]) -> Consumer:
-        """Read a consumer, and record the time of its last change."""
+        """Read a consumer.
+
+        :param changed: gets the time of its last change, by UUID
+        """
         read = allocation.show(self._client, consumer_uuid)
         if read.last_modified:
             moment = parsedate_to_datetime(read.last_modified)

@@ -93,7 +93,6 @@ def _make_objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Obj
 
 
 def _list_classes(consumer: Consumer) -> set[str]:
-    """Return the classes of all allocations of a consumer."""
     return {name for resources in consumer.allocations.values() for name in resources}
 
 
@@ -119,7 +118,7 @@ class PurgeRefused(errors.PlacementError):
 class PurgeProducer(StateProducer):
     """Plans the deletion of a provider and of all below it, with the allocations there.
 
-    :param proof_on: returns the proof of which allocations may be freed, given a topology
+    :param make_proof: returns the proof of which allocations may be freed, given a topology
     :param force: overrule the objections that are not final
     """
 
@@ -130,19 +129,19 @@ class PurgeProducer(StateProducer):
         self,
         client: Client,
         provider: str,
-        proof_on: Callable[[Topology], FreeingProof],
+        make_proof: Callable[[Topology], FreeingProof],
         *,
         force: bool = False,
     ) -> None:
         super().__init__(client)
         self._provider_uuid = resource_provider.find(client, provider)
-        self._proof_on, self._force = proof_on, force
+        self._make_proof, self._force = make_proof, force
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the tree of the provider."""
         return capture(self.client, [self._provider_uuid])
 
-    def decide(self, live: Snapshot) -> Snapshot:
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot without the provider.
 
         :raises PurgeRefused: if a consumer would lose allocations that it needs
@@ -150,21 +149,21 @@ class PurgeProducer(StateProducer):
         tree = {state.uuid for state in live.tree(self._provider_uuid)}
         users = [c for c in live.consumers.values() if not tree.isdisjoint(c.allocations)]
         verdicts = (
-            self._proof_on(_read_topology(self.client)).judge_consumers(users) if users else {}
+            self._make_proof(_read_topology(self.client)).judge_consumers(users) if users else {}
         )
         after, objections = purge_provider(live, self._provider_uuid, verdicts)
         refused = self._note_objections(objections, after)
         if refused:
             for user in users:
                 if user.uuid not in objections:
-                    self._note(user.uuid, 'not needed', verdicts[user.uuid].proof)
+                    self._note_consumer(user.uuid, 'not needed', verdicts[user.uuid].proof)
             raise PurgeRefused(refused, len(users))
         return after
 
     def _note_objections(
         self, objections: Mapping[str, Objection], after: Snapshot
     ) -> list[Objection]:
-        """Note all objections, and return those that are not overruled."""
+        """Add a note for each objection; return the objections that are not overruled."""
         refused = [o for o in objections.values() if o.is_final or not self._force]
         for uuid, objection in objections.items():
             state, message = 'refused', objection.reason
@@ -174,11 +173,11 @@ class PurgeProducer(StateProducer):
                     message += _LEFT.format(', '.join(sorted(_list_classes(rest))), uuid)
             elif not objection.is_final:
                 message += ' (--force purges it anyway)'
-            self._note(uuid, state, message)
+            self._note_consumer(uuid, state, message)
         return refused
 
-    def _note(self, consumer_uuid: str, state: str, reason: str) -> None:
-        """Note a consumer, unless it is noted already."""
+    def _note_consumer(self, consumer_uuid: str, state: str, reason: str) -> None:
+        """Add a note on a consumer, unless it has one."""
         subject = f'consumer {consumer_uuid}'
         if subject not in {note.subject for note in self.notes}:
             self.notes.append(Finding(state, subject, reason=reason, severity=Severity.WARNING))

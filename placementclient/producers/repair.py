@@ -53,7 +53,7 @@ class RepairProducer(StateProducer):
         self._is_current = is_current
         self._reasons: dict[int, str] = {}
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the trees that the repairs may change, as far as they exist."""
         if self._repairs and self._is_current:
             return self._snapshot
@@ -62,24 +62,21 @@ class RepairProducer(StateProducer):
         trees = {provider.root_uuid for provider in listed if provider.uuid in uuids}
         return capture_named(self.client, sorted(trees), workers=4)
 
-    def decide(self, live: Snapshot) -> Snapshot:
-        """Return the snapshot with the repairs, and note those that are not possible any more."""
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with the repairs, and add notes on those that are impossible now."""
         after, reasons = apply_repairs(live, self._repairs)
-        self._note_reasons(reasons)
+        self._note_skipped_repairs(reasons)
         return after
 
-    def _note_reasons(self, reasons: Mapping[int, str]) -> None:
-        """Note the repairs that are not made.
-
-        :param reasons: by the number of the repair
-        """
+    def _note_skipped_repairs(self, reasons: Mapping[int, str]) -> None:
+        """Add a note for each repair that is not made, given the reasons by its number."""
         self._reasons |= reasons
         for number, reason in reasons.items():
             name = _find_row_key(self._repairs[number])[0]
             self.notes.append(Finding('failed', name, reason=reason))
 
     def note_failures(self, findings: Sequence[Finding], failures: Mapping[int, str]) -> None:
-        """Note the findings for which nothing is freed.
+        """Add a note for each finding for which nothing is freed.
 
         :param failures: the reasons, by the number of the finding
         """
@@ -91,10 +88,10 @@ class RepairProducer(StateProducer):
     def describe_results(
         self, changes: Sequence[Change], results: Sequence[TreeResult], otherwise: str = DONE
     ) -> dict[int, str]:
-        """Return the result of each repair by number, as text.
+        """Return a text about the result of each repair, by its number.
 
         :param results: one for each change that was begun
-        :param otherwise: the text of a repair that did not fail
+        :param otherwise: the text about a repair that did not fail
         """
         by_part = {
             (row.object, row.change): result
@@ -107,13 +104,13 @@ class RepairProducer(StateProducer):
         }
 
     def describe_failure(self, failure: Exception) -> dict[int, str]:
-        """Return for each repair the text that planning failed, by number."""
+        """Return the text that planning failed for each repair, by its number."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
     def _describe_result(
         self, number: int, result: TreeResult | None, part: tuple[str, str]
     ) -> str:
-        """Return the result of one repair as text; empty if it did not fail.
+        """Return a text about the result of one repair; empty if it did not fail.
 
         :param part: the object and the change of its row in the table of the change
         """
@@ -127,7 +124,6 @@ class RepairProducer(StateProducer):
 
 
 def _list_provider_uuids(repair: Repair) -> tuple[str, ...]:
-    """Return the UUIDs of the providers that a repair changes."""
     if isinstance(repair, FreeAllocations):
         return repair.provider_uuids
     return (repair.provider_uuid,)
@@ -176,15 +172,15 @@ def prove_findings(
         remedy = with_values(repair, provider_uuids=freed) if freed else None
         result[number] = with_values(findings[number], remedy=remedy)
         if remedy is None:
-            failure, reason = _explain_retained(findings[number], verdict)
+            failure, reason = _explain_kept_allocations(findings[number], verdict)
             result[number] = with_values(result[number], reason=reason or failure)
             if failure:
                 failures[number] = f'failed: {failure}'
     return result, failures
 
 
-def _explain_retained(finding: Finding, verdict: Verdict) -> tuple[str, str]:
-    """Return why nothing is freed for a finding: a failure, or else advice for the operator."""
+def _explain_kept_allocations(finding: Finding, verdict: Verdict) -> tuple[str, str]:
+    """Return a failure and an advice for a finding for which nothing is freed; one is empty."""
     if verdict.reason.startswith((CHANGED, SILENT)):
         return verdict.reason, ''
     if finding.kind == 'orphan' and verdict.reason != UNKNOWN:
@@ -193,7 +189,7 @@ def _explain_retained(finding: Finding, verdict: Verdict) -> tuple[str, str]:
 
 
 def apply_repairs(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:
-    """Return the snapshot with repairs, and by number the reasons against the others.
+    """Return the snapshot with repairs, and the reasons why others are not made, by number.
 
     A repair that was made already changes nothing; a repair whose facts have changed is not made.
     """
@@ -219,7 +215,6 @@ def apply_repairs(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapsh
 
 
 def _repair_provider(state: ProviderState, repair: AddTrait | LowerReserved) -> ProviderState:
-    """Return a provider with a repair."""
     if isinstance(repair, AddTrait):
         return replace(state, traits=state.traits | {repair.trait})
     name = repair.resource_class

@@ -88,7 +88,7 @@ class ReplaceProducer(StateProducer):
             )
         return plan
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the trees of both providers; nothing if the replacement is complete.
 
         :raises errors.NoSuchProvider: if the old provider is gone without a replacement
@@ -107,7 +107,7 @@ class ReplaceProducer(StateProducer):
             )
         return Snapshot((), ())
 
-    def decide(self, live: Snapshot) -> Snapshot:
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with one provider replaced by the other.
 
         :raises Irreplaceable: if the new one seems to be another host in use, or if Placement would
@@ -150,9 +150,7 @@ class ReplaceProducer(StateProducer):
                 )
 
     def _find_refused_allocations(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
-        """Yield the allocations in other trees that Placement would refuse when it writes the
-        consumer.
-        """
+        """Yield the allocations that Placement would refuse to write again, in other trees."""
         # In the two trees themselves, temporary inventories lift the limits.
         inventories: dict[str, Mapping[str, Inventory]] = {}
         for pair in find_changed_consumers(live, after):

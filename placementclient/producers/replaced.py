@@ -72,6 +72,7 @@ class JoinedTrees(NamedTuple):
 def join_trees(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> JoinedTrees:
     """Return the providers of a snapshot with the names and successors after a replacement.
 
+    :param name: of the new provider after the replacement
     :raises errors.BadArgument: if one of the two is below the other
     """
     old = snapshot.providers[old_uuid]
@@ -120,7 +121,7 @@ def _list_new_names(tree: Sequence[ProviderState], final: str, *others: str) -> 
 def _merge_states(
     states: Mapping[str, ProviderState], successors: Mapping[str, str]
 ) -> dict[str, ProviderState]:
-    """Return each successor with the parts that it takes over.
+    """Return each successor with the contents of the provider whose place it takes, by UUID.
 
     :raises Irreplaceable: if an inventory of a successor grants less
     """

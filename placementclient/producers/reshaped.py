@@ -54,7 +54,7 @@ class ReshapeProducer(Producer):
         )
 
 
-def capture_specified(
+def capture_specified_trees(
     client: Client,
     spec: Spec,
     trees: Sequence[str],
@@ -63,12 +63,11 @@ def capture_specified(
     progress: Callable[[str], None] | None = None,
     expect: Callable[[int], None] | None = None,
 ) -> tuple[Snapshot, list[Provider] | None]:
-    """Return a snapshot to plan a reshape from, and all providers if the snapshot has only some
-    trees.
+    """Return a snapshot to plan a reshape from, and all providers of the service.
 
-    A target may be in another tree, as a sharing provider is: the trees of all providers that the
-    specification names for the chosen trees are read too. Otherwise the plan would create a
-    provider that exists.
+    The providers are ``None`` if the snapshot has all trees. A target may be in another tree, as a
+    sharing provider is: the trees of all providers that the specification names for the chosen
+    trees are read too. Otherwise the plan would create a provider that exists.
 
     :param trees: names or UUIDs of roots; none: all trees
     :param progress: called with the name of each tree that was read
@@ -85,7 +84,11 @@ def capture_specified(
 
 
 def _find_named_roots(spec: Spec, chosen: Iterable[str], listing: Snapshot) -> list[str]:
-    """Return the UUIDs of other roots with providers that are named for chosen trees."""
+    """Return the UUIDs of other roots with providers that the specification names.
+
+    :param chosen: the UUIDs of the roots of the trees to plan
+    :param listing: all providers of the service
+    """
     mentioned: set[str] = set()
     for root_uuid in chosen:
         names = [name for state in listing.tree(root_uuid) for name in (state.name, state.uuid)]

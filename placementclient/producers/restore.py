@@ -33,8 +33,8 @@ class Unrestorable(errors.PlacementError):
     """The service cannot have the state of this snapshot; nothing was written."""
 
 
-class Existing(Unrestorable):
-    """Providers of the snapshot exist already: ``names``, by which the service has them.
+class ExistingProviders(Unrestorable):
+    """Providers of the snapshot exist already, called ``names`` in the service.
 
     :ivar is_altered: whether the restore would have to change them
     """
@@ -83,14 +83,14 @@ class RestoreProducer(StateProducer):
         #: All providers of the service, by UUID.
         self._listed: Mapping[str, Provider] = {}
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read the existing trees of the snapshot, and its consumers that are on other trees now.
 
         :raises Unrestorable: if providers exist that the restore does not complete
         """
         self._listed = {item.uuid: item for item in resource_provider.list(self.client)}
         if self._only_allocations:
-            uuids = _find_present_uuids(self._snapshot, self._listed)
+            uuids = _map_to_existing_uuids(self._snapshot, self._listed)
             self._snapshot = _replace_uuids(self._snapshot, uuids)
             self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
         part = self._snapshot.select_trees(self._roots)
@@ -110,7 +110,7 @@ class RestoreProducer(StateProducer):
         consumers = [*live.consumers.values(), *elsewhere]
         return Snapshot(live.providers.values(), consumers, live.origin)
 
-    def decide(self, live: Snapshot) -> Snapshot:
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the existing state with the missing objects.
 
         :raises Unrestorable: if existing objects differ from those of the snapshot
@@ -125,13 +125,14 @@ class RestoreProducer(StateProducer):
     def _add_providers(
         self, part: Snapshot, chosen: Sequence[Consumer], live: Snapshot
     ) -> Snapshot:
-        """Return the existing state with the missing providers.
+        """Return the live state with the missing providers.
 
+        :param part: the trees of the snapshot to restore
         :param chosen: the consumers that are unchanged or can be restored
         :raises Unrestorable: if the restore would change a provider or a consumer
         """
         desired = Snapshot(part.providers.values(), chosen)
-        # Those to restore that are there already, on other trees, are no obstacle: decide() gives
+        # Consumers to restore that exist on other trees are no obstacle: make_desired_state() gives
         # them their allocations.
         to_restore = {c.uuid for c in chosen if not self._has_allocations(part, c, live)}
         consumers = (c for c in live.consumers.values() if c.uuid not in to_restore)
@@ -141,7 +142,7 @@ class RestoreProducer(StateProducer):
         altered += [obstacle.subject for obstacle in merged.obstacles]
         if altered:
             message = 'Nothing was done: these have changed since, and restore changes no objects'
-            raise Existing(message, list(dict.fromkeys(altered)), is_altered=True)
+            raise ExistingProviders(message, list(dict.fromkeys(altered)), is_altered=True)
         return simulate(live, merged.operations)
 
     def _choose_consumers(self, part: Snapshot, live: Snapshot) -> Iterator[Consumer]:
@@ -165,7 +166,7 @@ class RestoreProducer(StateProducer):
         self.notes = list(notes.values())
 
     def _has_allocations(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> bool:
-        """Return whether a consumer has its allocations of the snapshot."""
+        """Return whether a consumer has the allocations that the snapshot gives it in ``part``."""
         current = live.consumers.get(consumer.uuid)
         return current is not None and all(
             current.allocations.get(uuid) == resources
@@ -195,7 +196,7 @@ class RestoreProducer(StateProducer):
         return ''
 
     def _group_by_tree(self, allocations: Allocations) -> dict[str, dict[str, Resources]]:
-        """Return allocations by the UUID of the root in the snapshot."""
+        """Return allocations by the UUID of the root that the snapshot has."""
         trees: dict[str, dict[str, Resources]] = {}
         for uuid, resources in allocations.items():
             state = self._snapshot.providers.get(uuid)
@@ -223,7 +224,7 @@ def load_snapshot(client: Client, snapshot: Snapshot) -> None:
     """
     restoring = RestoreProducer(client, snapshot)
     plan = restoring.plan()
-    if restoring.is_undone:
+    if restoring.has_errors:
         reasons = [f'{note.subject}: {note.reason}' for note in restoring.notes]
         raise Unrestorable(f'Not restored: {join_names(reasons, 3, "others")}')
     apply_at_once(client, plan).raise_first_error()
@@ -235,10 +236,10 @@ def _restore_consumer(consumer: Consumer, live: Snapshot) -> Consumer:
     return replace(current, allocations=consumer.allocations) if current else consumer
 
 
-def _find_present_uuids(snapshot: Snapshot, existing: Mapping[str, Provider]) -> dict[str, str]:
-    """Return the UUID of the existing provider with its name for each that lacks one of its own.
+def _map_to_existing_uuids(snapshot: Snapshot, existing: Mapping[str, Provider]) -> dict[str, str]:
+    """Return the UUIDs of existing providers by those that the snapshot has for the same names.
 
-    Without a provider of that name, it is the UUID of the snapshot.
+    A provider without such an existing one keeps its UUID; those that exist are left out.
 
     :param existing: all providers of the service, by UUID
     """
@@ -295,7 +296,7 @@ def _find_existing_roots(
 ) -> set[str]:
     """Return the UUIDs of the roots of those providers of the snapshot that exist.
 
-    :param missing: whether providers may exist, as the restore completes an interrupted one
+    :param missing: whether providers may exist: the restore creates the missing ones alone
     :raises Unrestorable: if providers exist that must not
     """
     roots, occupied = set[str](), []
@@ -310,7 +311,7 @@ def _find_existing_roots(
     if occupied:
         how = ' with other UUIDs or names' if missing else ''
         message = f'Nothing was done: providers of the snapshot exist already{how}'
-        raise Existing(message, occupied, is_altered=missing)
+        raise ExistingProviders(message, occupied, is_altered=missing)
     return roots
 
 

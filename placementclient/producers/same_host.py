@@ -121,8 +121,8 @@ def _find_completed_successors(
 ) -> set[str]:
     """Return the UUIDs of the successors that an interrupted replacement has given allocations.
 
-    Allocations move last: the names are right then, and each provider left of the old tree has a
-    successor. It is empty once its successor has what it had.
+    Allocations move last: then the names are right, and each provider left of the old tree has a
+    successor. A successor is complete once nothing is left on the provider that it follows.
     """
     left = list(snapshot.tree(old.uuid))
     if new.name != final or any(state.uuid not in successors for state in left):

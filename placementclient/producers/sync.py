@@ -48,7 +48,7 @@ class SyncProducer(StateProducer):
         self._aggregates, self._remove = aggregates, remove
         self.notes += notes
 
-    def read(self) -> Snapshot:
+    def read_live_state(self) -> Snapshot:
         """Read all hosts, and all aggregates of the hosts that change."""
         members = _read_members(self.client, self._aggregates)
         after, notes = self._sync_aggregates(members)
@@ -68,12 +68,11 @@ class SyncProducer(StateProducer):
             states[uuid] = replace(states[uuid], provider=provider, aggregates=aggregates)
         return Snapshot(states.values(), (), members.origin)
 
-    def decide(self, live: Snapshot) -> Snapshot:
+    def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with each host in its aggregates."""
         return self._sync_aggregates(live)[0]
 
     def _sync_aggregates(self, live: Snapshot) -> tuple[Snapshot, list[Finding]]:
-        """Return the snapshot with each host in its aggregates, and notes on the other hosts."""
         return sync_aggregates(live, self._aggregates, remove=self._remove)
 
     def _read_aggregates(self, uuid: str) -> Read[list[str]] | None:
@@ -143,14 +142,11 @@ def sync_aggregates(
 
 
 def _note_unknown_host(aggregate: HostAggregate, host: str, matches: int) -> Finding:
-    """Return the note on a host of an aggregate that no provider, or more than one, has the name
-    of.
-    """
+    """Return the note on a host of an aggregate whose name no provider has, or several have."""
     having = f'{matches} resource providers have' if matches else 'no provider has'
     reason = f'{aggregate.name}: {having} the name of the host'
     return Finding('not known', host, reason=reason)
 
 
 def _shorten_name(host: str) -> str:
-    """Return the name of a host without its domain."""
     return host.partition('.')[0]

@@ -111,7 +111,7 @@ class ChangeCommand(base.Lister):
             return self._confirm_and_apply(plan, producer)
         if self.args.plan:
             self.write_plan(plan)
-        elif plan.changes or producer.is_undone:
+        elif plan.changes or producer.has_errors:
             self.ending = summarize_changes(plan.changes) if plan.changes else ''
             self.exit_status = ExitStatus.DIFFERS
         return changes.make_planned_table(
@@ -126,7 +126,7 @@ class ChangeCommand(base.Lister):
         if plan.changes:
             self.confirm_plan(plan)
             results = self.apply_plan(plan, producer)
-        if producer.is_undone and self.exit_status != ExitStatus.INTERRUPTED:
+        if producer.has_errors and self.exit_status != ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
             self.exit_status = ExitStatus.PARTIAL if is_partial else self.status_if_all_undone
         self.ending = changes.summarize_results(plan.changes, results, producer.notes)

@@ -155,12 +155,12 @@ def apply_assumptions(
     scheduling = server_options.read_scheduling_options(command)
     entries: list[Assumption] = []
     for path in paths:
-        sources = assumptions.NamedFiles(
+        readers = assumptions.FileReaders(
             functools.partial(_read_plan_beside, path),
             functools.partial(_read_flavors_beside, command, path),
             scheduling,
         )
-        entries += assumptions.parse_assumptions(disk.read_text(path), path, sources)
+        entries += assumptions.parse_assumptions(disk.read_text(path), path, readers)
     result = assumptions.apply_assumptions(snapshot, entries)
     places = PlaceNames(command, scheduling.sources.aggregates, scheduling.parts['project'])
     for line in (*(f'assuming: {path}' for path in paths), *map(places.insert_names, result.notes)):

@@ -190,7 +190,7 @@ class PlanReshape(base.ShowOne):
 
         trees = listing.expand_names(self.client, selection_options.select_trees(self))
         with progress.show_progress(self) as show:
-            captured = reshaped.capture_specified(
+            captured = reshaped.capture_specified_trees(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
             )
         return (*captured, trees)

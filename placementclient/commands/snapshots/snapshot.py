@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from placementclient.model.plans import Plan
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
-    from placementclient.producers.restore import Existing
+    from placementclient.producers.restore import ExistingProviders
 
 #: How many servers Nova is asked for at the same time.
 _WORKERS = 8
@@ -186,7 +186,7 @@ class RestoreSnapshot(ChangeCommand):
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
-        from placementclient.producers.restore import Existing, RestoreProducer
+        from placementclient.producers.restore import ExistingProviders, RestoreProducer
 
         snapshot = disk.read_snapshot(self.args.file)
         roots = snapshot.root_uuids(selection_options.select_trees(self, snapshot))
@@ -208,14 +208,14 @@ class RestoreSnapshot(ChangeCommand):
             )
         try:
             return self.plan_and_apply(restoring)
-        except Existing as existing:
+        except ExistingProviders as existing:
             existing.next_steps = self._list_other_restores(existing)
             raise
 
     def confirm_plan(self, plan: Plan) -> None:
         """Do not ask: the command only creates objects."""
 
-    def _list_other_restores(self, existing: Existing) -> Sequence[str]:
+    def _list_other_restores(self, existing: ExistingProviders) -> Sequence[str]:
         """Return the commands that restore in another way what exists already."""
         prefix, path = 'placement resource provider', shlex.quote(self.args.file)
         if not existing.is_altered:

@@ -12,7 +12,7 @@ class AssumedCloud:
 
     :param notes: sentences on the effects of the assumptions, such as lost consumers
     :param lost: the UUIDs of the consumers with allocations on hosts that are removed
-    :param placed: the UUIDs of the consumers that stand for new servers
+    :param placed: the UUIDs of the consumers that the assumptions add for new servers
     """
 
     snapshot: Snapshot

@@ -30,8 +30,8 @@ _NUMBER = re.compile(r'\{n(?::(0?\d{1,2})d)?\}')
 Assumption = Callable[[AssumedCloud], None]
 
 
-class NamedFiles(NamedTuple):
-    """The functions that read the files which an assumption names.
+class FileReaders(NamedTuple):
+    """Functions that read the files which assumptions name, and the settings of the scheduler.
 
     :param plan: reads a plan, given its path
     :param flavors: lists flavors, given the path of a file; given ``None``, it asks Nova for them
@@ -54,17 +54,17 @@ def apply_assumptions(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> 
     return cloud
 
 
-def parse_assumptions(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
+def parse_assumptions(text: str, path: str, readers: FileReaders) -> tuple[Assumption, ...]:
     """Parse assumptions, YAML or JSON.
 
-    :param sources: read the files that the assumptions name
+    :param readers: read the files that the assumptions name
     :raises errors.BadFile: if the text has faults, with line and column
     """
     document = parse_document(text, path, columns=True)
-    return document.sequence(lambda entry: _read_assumption(entry, sources))
+    return document.sequence(lambda entry: _read_assumption(entry, readers))
 
 
-def _read_assumption(entry: Cursor, sources: NamedFiles) -> Assumption:
+def _read_assumption(entry: Cursor, readers: FileReaders) -> Assumption:
     """Return the assumption of one entry of a file, by the key that names its kind."""
     kinds = ('add', 'without', 'servers', 'plan')
     keys = entry.read_members((*_EDIT_READERS, *kinds, 'like', 'name'))
@@ -73,14 +73,14 @@ def _read_assumption(entry: Cursor, sources: NamedFiles) -> Assumption:
     if 'without' in keys:
         return _read_removed_hosts(entry)
     if 'servers' in keys:
-        return _read_new_servers(entry, sources)
+        return _read_new_servers(entry, readers)
     if 'plan' in keys:
-        return _read_applied_plan(entry, sources)
+        return _read_applied_plan(entry, readers)
     return _read_edit(entry)
 
 
 def _read_new_hosts(entry: Cursor) -> Assumption:
-    """Return the assumption of further hosts."""
+    """Return the assumption that there are further hosts."""
     readers = {'add': _read_count, 'like': Cursor.text, 'name': _read_template}
     fields = entry.fields(readers, list(readers))
     count, name, like = fields['add'], fields['name'], fields['like']
@@ -96,7 +96,6 @@ def _read_new_hosts(entry: Cursor) -> Assumption:
 
 
 def _read_count(cursor: Cursor) -> int:
-    """Return the number of hosts or servers that an entry adds."""
     return cursor.integer(1, MOST)
 
 
@@ -116,7 +115,7 @@ def _fill_template(name: str, number: int) -> str:
 def _read_removed_hosts(entry: Cursor) -> Assumption:
     """Return the assumption that hosts are gone."""
     names = entry.fields({'without': _read_texts})['without']
-    return partial(overlay.remove_hosts, at=entry, without=names)
+    return partial(overlay.remove_hosts, entry=entry, without=names)
 
 
 def _read_texts(cursor: Cursor) -> tuple[str, ...]:
@@ -128,16 +127,14 @@ def _read_texts(cursor: Cursor) -> tuple[str, ...]:
     return cursor.texts()
 
 
-def _read_applied_plan(entry: Cursor, sources: NamedFiles) -> Assumption:
+def _read_applied_plan(entry: Cursor, readers: FileReaders) -> Assumption:
     """Return the assumption that a plan is carried out."""
     path = entry.fields({'plan': Cursor.text})['plan']
-    return partial(overlay.apply_plan, at=entry, plan=sources.plan(path))
+    return partial(overlay.apply_plan, entry=entry, plan=readers.plan(path))
 
 
 def _read_edit(entry: Cursor) -> Assumption:
-    """Return the assumption that the selected providers have other inventories, traits or
-    aggregates.
-    """
+    """Return the assumption of other inventories, traits or aggregates of selected providers."""
     fields = entry.fields(_EDIT_READERS)
     conditions = {name: fields.pop(name) for name in CONDITIONS if name in fields}
     if not conditions:
@@ -146,7 +143,7 @@ def _read_edit(entry: Cursor) -> Assumption:
         raise entry.error('changes nothing: give inventories, traits or aggregates')
     return partial(
         overlay.edit_providers,
-        at=entry,
+        entry=entry,
         selector=ProviderSelector(**conditions, at=entry),
         inventories=fields.pop('inventories', {}),
         names=fields,
@@ -167,7 +164,7 @@ def _read_changes(
 
 
 def _read_member_of(cursor: Cursor) -> tuple[str, ...]:
-    """Return one condition for each entry: the UUIDs of aggregates, joined by commas."""
+    """Return the UUIDs of aggregates, joined by commas, of each entry of a list, or of one text."""
     items = cursor.items() if isinstance(cursor.value, list) else [cursor]
     return tuple(','.join(_read_aggregates(item)) for item in items)
 
@@ -197,8 +194,8 @@ _EDIT_READERS: Mapping[str, Callable[[Cursor], object]] = {
 }
 
 
-def _read_new_servers(entry: Cursor, sources: NamedFiles) -> Assumption:
-    """Return the assumption of further servers."""
+def _read_new_servers(entry: Cursor, readers: FileReaders) -> Assumption:
+    """Return the assumption that there are further servers."""
     servers = entry.read_members(['servers'])['servers']
     fields = servers.fields(
         {
@@ -218,13 +215,13 @@ def _read_new_servers(entry: Cursor, sources: NamedFiles) -> Assumption:
     path = fields.pop('flavors', None)
     if 'flavor' in fields:
         kind = fields['flavor']
-        build_request = _make_flavor_builder(servers, fields, sources, path)
+        build_request = _make_flavor_request_builder(servers, fields, readers, path)
     else:
         kind = ','.join(f'{name}={amount}' for name, amount in fields['resources'].items())
         build_request = partial(_make_resource_request, fields)
     return partial(
         overlay.add_servers,
-        at=servers,
+        entry=servers,
         kind=kind,
         build_request=build_request,
         count=count,
@@ -233,25 +230,25 @@ def _read_new_servers(entry: Cursor, sources: NamedFiles) -> Assumption:
 
 
 def _read_amount(cursor: Cursor) -> int:
-    """Return the amount of a class that a server takes."""
     return cursor.integer(1, UNLIMITED)
 
 
 def _make_resource_request(fields: Mapping[str, Any], _: Snapshot) -> NovaRequest:
-    """Return Nova's request for a new server with amounts and traits, in any cloud."""
+    """Return Nova's request for a new server, given its resources and its traits."""
     return NovaRequest(CandidateRequest(Filter(**fields)))
 
 
-def _make_flavor_builder(
-    servers: Cursor, fields: Mapping[str, Any], sources: NamedFiles, path: str | None
+def _make_flavor_request_builder(
+    servers: Cursor, fields: Mapping[str, Any], readers: FileReaders, path: str | None
 ) -> overlay.RequestBuilder:
-    """Return the function that builds Nova's request for a new server of a flavor.
+    """Return a function that builds Nova's request for a new server of a flavor.
 
+    :param fields: of the entry
     :param path: of a file of flavors; ``None``: Nova is asked
     """
     if 'required' in fields or 'forbidden' in fields:
         raise servers.error('required and forbidden are for resources: a flavor has its own')
-    flavors = {flavor.name: flavor for flavor in sources.flavors(path)}
+    flavors = {flavor.name: flavor for flavor in readers.flavors(path)}
     name = fields['flavor']
     if name not in flavors:
         raise servers.descend('flavor').error(
@@ -260,6 +257,6 @@ def _make_flavor_builder(
 
     def build_request(snapshot: Snapshot) -> NovaRequest:
         is_owned = owners.is_owner_required(snapshot)
-        return sources.scheduling.build_request(flavors[name], is_owned=is_owned)
+        return readers.scheduling.build_request(flavors[name], is_owned=is_owned)
 
     return build_request

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The assumptions: each changes a snapshot, and refuses what does not suit it.
 
-Each public function is one assumption. It changes its argument ``cloud`` in place; ``at`` is the
+Each public function is one assumption. It changes its argument ``cloud`` in place; ``entry`` is the
 place of the assumption in its file, for errors and notes.
 """
 
@@ -47,7 +47,7 @@ _NAMED = 5
 
 def edit_providers(
     cloud: AssumedCloud,
-    at: Cursor,
+    entry: Cursor,
     selector: ProviderSelector,
     inventories: Mapping[str, Mapping[str, int | float]],
     names: Mapping[str, Mapping[str, frozenset[str]]],
@@ -60,8 +60,8 @@ def edit_providers(
     """
     states = cloud.snapshot.providers
     selected = selector.select(states.values())
-    for edit, inside in _make_edits(cloud.snapshot, at, inventories, names):
-        _add_notes(cloud, at, edit.list_remarks(selected))
+    for edit, inside in _make_edits(cloud.snapshot, entry, inventories, names):
+        _add_notes(cloud, entry, edit.list_remarks(selected))
         try:
             edit.check_providers(selected)
             selected = [edit.edit_state(state) for state in selected]
@@ -72,25 +72,25 @@ def edit_providers(
 
 def _make_edits(
     snapshot: Snapshot,
-    at: Cursor,
+    entry: Cursor,
     inventories: Mapping[str, Mapping[str, int | float]],
     names: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> Iterator[tuple[Edit, Cursor]]:
-    """Yield an edit for each key of an entry, with the place of the key."""
+    """Yield an edit for each key of an entry, and the place of the key in the file."""
     if inventories:
         for sentence in ReportedNames.from_snapshot(snapshot).explain_impossible(inventories, ()):
-            raise at.descend('inventories').error(sentence)
-        yield InventoryEdit(inventories, amend=True), at.descend('inventories')
+            raise entry.descend('inventories').error(sentence)
+        yield InventoryEdit(inventories, amend=True), entry.descend('inventories')
     for facet, changes in names.items():
         added, removed = (changes.get(key, frozenset()) for key in ('add', 'remove'))
         for sentence in ReportedNames.from_snapshot(snapshot).explain_impossible(
             (), added if facet == 'traits' else ()
         ):
-            raise at.descend(facet).descend('add').error(sentence)
-        yield FacetEdit(facet, added, removed), at.descend(facet)
+            raise entry.descend(facet).descend('add').error(sentence)
+        yield FacetEdit(facet, added, removed), entry.descend(facet)
 
 
-def add_hosts(cloud: AssumedCloud, at: Cursor, names: Iterable[str], like: str) -> None:
+def add_hosts(cloud: AssumedCloud, entry: Cursor, names: Iterable[str], like: str) -> None:
     """Add empty copies of a host.
 
     :param names: of the copies
@@ -98,14 +98,14 @@ def add_hosts(cloud: AssumedCloud, at: Cursor, names: Iterable[str], like: str) 
     :raises errors.BadFile: if there is no such host, or a name is taken or too long
     """
     states = dict(cloud.snapshot.providers)
-    root = _find_root(cloud.snapshot, like, at.descend('like'))
+    root = _find_root(cloud.snapshot, like, entry.descend('like'))
     taken = {state.name for state in states.values()}
     for name in names:
         for state in _copy_tree(cloud.snapshot, root, name):
             if state.name in taken:
-                raise at.descend('name').error(f'there is a provider {state.name} already')
+                raise entry.descend('name').error(f'there is a provider {state.name} already')
             if len(state.name) > LONGEST_NAME:
-                raise at.descend('name').error(
+                raise entry.descend('name').error(
                     f'{state.name[:20]}… has more than {LONGEST_NAME} characters'
                 )
             taken.add(state.name)
@@ -129,14 +129,14 @@ def _copy_tree(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[Provid
         yield replace(state, provider=provider, usages={})
 
 
-def remove_hosts(cloud: AssumedCloud, at: Cursor, without: Sequence[str]) -> None:
+def remove_hosts(cloud: AssumedCloud, entry: Cursor, without: Sequence[str]) -> None:
     """Remove hosts with the allocations on them.
 
     :param without: names, UUIDs, or patterns of names of hosts
     :raises errors.BadFile: if there is no such host
     """
     snapshot = cloud.snapshot
-    roots = _find_roots(snapshot, without, at.descend('without'))
+    roots = _find_roots(snapshot, without, entry.descend('without'))
     gone = {state.uuid for root in roots for state in snapshot.tree(root)}
     lost = {consumer.uuid for uuid in gone for consumer in snapshot.consumers_on(uuid)}
     consumers = dict(snapshot.consumers)
@@ -148,14 +148,14 @@ def remove_hosts(cloud: AssumedCloud, at: Cursor, without: Sequence[str]) -> Non
     if lost:
         names = join_names([snapshot.providers[root].name for root in roots], _NAMED)
         message = f'Lost: {format_count(len(lost), "consumer")} on {names}'
-        _add_notes(cloud, at, [f'{message}: {join_names(sorted(lost), _NAMED)}'])
+        _add_notes(cloud, entry, [f'{message}: {join_names(sorted(lost), _NAMED)}'])
     states = {uuid: state for uuid, state in snapshot.providers.items() if uuid not in gone}
     _set_contents(cloud, states, consumers)
 
 
 def add_servers(
     cloud: AssumedCloud,
-    at: Cursor,
+    entry: Cursor,
     kind: str,
     build_request: RequestBuilder,
     count: int,
@@ -168,7 +168,7 @@ def add_servers(
     :param on: names, UUIDs, or patterns of names of hosts; none: all hosts, by name
     """
     drain = DrainCloud(cloud.snapshot)
-    roots = _find_roots(cloud.snapshot, on, at.descend('on')) if on else drain.topology.trees
+    roots = _find_roots(cloud.snapshot, on, entry.descend('on')) if on else drain.topology.trees
     drain.hosts = list(roots)
     nova = build_request(cloud.snapshot)
     request = parse_request(nova.first)
@@ -187,10 +187,10 @@ def add_servers(
     cloud.placed |= servers.keys()
     if missing := count - len(servers):
         _add_notes(
-            cloud, at, [f'{missing} of {format_count(count, "server")} of {kind} do not fit']
+            cloud, entry, [f'{missing} of {format_count(count, "server")} of {kind} do not fit']
         )
         if nova.second is not None:
-            _add_notes(cloud, at, [f'Not counted: hosts without PCPU. {FALLBACK}'])
+            _add_notes(cloud, entry, [f'Not counted: hosts without PCPU. {FALLBACK}'])
 
 
 def _place_servers(
@@ -216,17 +216,17 @@ def _place_servers(
             hosts.append(target)
 
 
-def apply_plan(cloud: AssumedCloud, at: Cursor, plan: Plan) -> None:
+def apply_plan(cloud: AssumedCloud, entry: Cursor, plan: Plan) -> None:
     """Carry out a plan on the cloud.
 
     :raises errors.BadFile: if the plan does not suit the cloud any more
     """
     operations: list[Operation] = []
     for change in plan.changes:
-        live = _select_part(cloud.snapshot, change)
+        live = _select_concerned_part(cloud.snapshot, change)
         merged = merge_change(change, live)
         if merged.obstacles:
-            raise at.descend('plan').error(
+            raise entry.descend('plan').error(
                 f'the plan does not suit the cloud any more: '
                 f'{describe_obstacles(merged.obstacles)}. Make the plan again'
             )
@@ -234,8 +234,8 @@ def apply_plan(cloud: AssumedCloud, at: Cursor, plan: Plan) -> None:
     cloud.snapshot = simulate(cloud.snapshot, operations)
 
 
-def _select_part(snapshot: Snapshot, change: Change) -> Snapshot:
-    """Return the trees and consumers of a cloud that a change may concern."""
+def _select_concerned_part(snapshot: Snapshot, change: Change) -> Snapshot:
+    """Return the trees and consumers of a snapshot that a change may concern."""
     sides = before, after = change.before, change.after
     uuids = {uuid for side in sides for uuid in side.providers}
     named = (snapshot.find_by_name(state.name) for state in after.providers.values())
@@ -256,19 +256,19 @@ def _set_contents(
     states: Mapping[str, ProviderState],
     consumers: Mapping[str, Consumer] | None = None,
 ) -> None:
-    """Replace the providers, and the consumers if they are given, of a cloud."""
+    """Replace the providers of a cloud, and its consumers if they are given."""
     present = cloud.snapshot.consumers if consumers is None else consumers
     cloud.snapshot = Snapshot(states.values(), present.values(), cloud.snapshot.origin)
 
 
-def _find_roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[str]:
+def _find_roots(snapshot: Snapshot, names: Sequence[str], entry: Cursor) -> list[str]:
     """Return the UUIDs of the roots of hosts.
 
     :param names: names, UUIDs, or patterns of names
     """
     roots: dict[str, None] = {}
     for index, name in enumerate(names):
-        inside = at.descend(index) if isinstance(at.value, list) else at
+        inside = entry.descend(index) if isinstance(entry.value, list) else entry
         if patterns.is_pattern(name) and snapshot.find_by_name(name) is None:
             try:
                 roots |= dict.fromkeys(snapshot.root_uuids([name]))
@@ -279,18 +279,17 @@ def _find_roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[st
     return list(roots)
 
 
-def _find_root(snapshot: Snapshot, name: str, at: Cursor) -> str:
+def _find_root(snapshot: Snapshot, name: str, entry: Cursor) -> str:
     """Return the UUID of the root with a name or UUID; refuse a provider below another one."""
     state = snapshot.find(name)
     if state is None:
         names = [state.name for state in snapshot.providers.values()]
-        raise at.error(f'there is no provider {name}{suggest_similar(name, names)}')
+        raise entry.error(f'there is no provider {name}{suggest_similar(name, names)}')
     if state.provider.parent_provider_uuid is not None:
         root = snapshot.providers[state.provider.root_uuid]
-        raise at.error(f'{state.name} is a part of {root.name}: name the whole host')
+        raise entry.error(f'{state.name} is a part of {root.name}: name the whole host')
     return state.uuid
 
 
-def _add_notes(cloud: AssumedCloud, at: Cursor, sentences: Iterable[str]) -> None:
-    """Add notes to a cloud, each with file and line of the assumption."""
-    cloud.notes += [f'{at.path}:{at.line}: {sentence}' for sentence in sentences]
+def _add_notes(cloud: AssumedCloud, entry: Cursor, sentences: Iterable[str]) -> None:
+    cloud.notes += [f'{entry.path}:{entry.line}: {sentence}' for sentence in sentences]

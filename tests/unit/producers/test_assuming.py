@@ -16,7 +16,7 @@ from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.producers.assuming.assumptions import (
-    NamedFiles,
+    FileReaders,
     apply_assumptions,
     parse_assumptions,
 )
@@ -52,7 +52,7 @@ def small():
 
 def under(text, snapshot=None, **plans):
     entries = parse_assumptions(
-        text, 'assume.yaml', NamedFiles(plans.__getitem__, lambda _: FLAVORS)
+        text, 'assume.yaml', FileReaders(plans.__getitem__, lambda _: FLAVORS)
     )
     return apply_assumptions(snapshot or small(), entries)
 
@@ -365,7 +365,7 @@ def test_a_plan_that_cannot_be_read_is_the_fault_of_its_own_file():
 
     with pytest.raises(errors.BadFile, match=r'^plan\.json: No such file or directory$'):
         parse_assumptions(
-            '- plan: plan.json', 'assume.yaml', NamedFiles(missing, lambda _: FLAVORS)
+            '- plan: plan.json', 'assume.yaml', FileReaders(missing, lambda _: FLAVORS)
         )
 
 
