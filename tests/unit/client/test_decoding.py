@@ -15,7 +15,7 @@ from tests.unit.dialogue import CONSUMER, MONDAY, RP, Reply, provider
 PREFIX = 'was answered with HTTP 200: '
 
 
-def test_an_answer_is_body_and_headers(client, service):
+def test_an_answer_has_the_body_and_the_headers(client, service):
     service.answer(Reply(201, {'name': 'x'}, {'Last-Modified': MONDAY}))
     answer = client.send(endpoints.SHOW_CLASS, resource_class='x', answer=dict)
     assert (answer.body, answer.last_modified) == ({'name': 'x'}, MONDAY)
@@ -34,7 +34,7 @@ def test_an_answer_is_body_and_headers(client, service):
     ],
     ids=range(7),
 )
-def test_a_success_without_its_json_is_no_answer(client, service, body, fault):
+def test_a_success_without_valid_json_has_an_unknown_outcome(client, service, body, fault):
     service.answer(Reply(200, body))
     with pytest.raises(errors.InvalidAnswer) as refusal:
         trait.list(client)
@@ -45,7 +45,7 @@ def test_a_success_without_its_json_is_no_answer(client, service, body, fault):
 
 
 @pytest.mark.parametrize('status', [300, 302, 304])
-def test_a_redirection_to_nowhere_is_not_taken_for_done(client, service, status):
+def test_a_redirect_without_a_location_has_an_unknown_outcome(client, service, status):
     service.answer(Reply(status))
     with pytest.raises(errors.InvalidAnswer, match=f'^DELETE /traits/CUSTOM_X .* HTTP {status}:'):
         client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
@@ -53,7 +53,7 @@ def test_a_redirection_to_nowhere_is_not_taken_for_done(client, service, status)
 
 
 @pytest.mark.parametrize('status', [201, 204])
-def test_an_empty_success_that_the_service_has_not_signed_is_none(client, service, status):
+def test_an_empty_success_that_is_not_placements_has_an_unknown_outcome(client, service, status):
     service.answer(Reply(status, is_signed=False))
     with pytest.raises(errors.Unreachable, match='and nothing else') as refusal:
         client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
@@ -84,7 +84,7 @@ def test_an_empty_success_that_the_service_has_not_signed_is_none(client, servic
         (f'resource provider usage show {RP}', {'usages': {'VCPU': 2**63}}, 'usages[...]'),
     ],
 )
-def test_another_type_or_a_number_out_of_bounds_is_told_with_its_place(
+def test_a_wrong_type_or_number_in_an_answer_is_an_error_with_its_path(
     placement, service, command, body, place
 ):
     service.answer(Reply(200, body))

@@ -59,7 +59,9 @@ def test_a_query_is_encoded(client, service, query, sent):
 
 
 @pytest.mark.parametrize('reply', [Reply(503), Reply(429), Reply(404), Reply(200, '<html>')])
-def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(client, service, reply):
+def test_a_write_without_an_answer_is_not_retried_and_has_an_unknown_outcome(
+    client, service, reply
+):
     service.answer(reply)
     with pytest.raises(errors.NoAnswer) as refusal:
         client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
@@ -107,7 +109,7 @@ def test_each_request_has_a_timeout(session, service, configured, endpoint, time
 # The last change
 
 
-def test_a_refused_change_of_a_worker_hides_no_change_of_another(client, service, monkeypatch):
+def test_the_last_change_is_that_of_another_thread_if_one_was_refused(client, service, monkeypatch):
     """The second worker's change is done between the sending and the refusal of the first's."""
     service.answer(NOTHING, fault(404, 'No such trait'))
     send, done = Client._send_once, ThreadPoolExecutor(1)
@@ -123,7 +125,7 @@ def test_a_refused_change_of_a_worker_hides_no_change_of_another(client, service
     assert client.last_change == SentChange('DELETE /traits/CUSTOM_B', is_done=True)
 
 
-def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(client, service):
+def test_the_last_change_is_one_with_an_unknown_outcome_if_possible(client, service):
     service.answer(Reply(504), NOTHING)
     with ThreadPoolExecutor(1) as other, pytest.raises(errors.NoAnswer):
         other.submit(client.send, endpoints.DELETE_TRAIT, trait='CUSTOM_A').result()

@@ -93,7 +93,7 @@ def _with_a_url_that_is_none(body):
 
 
 @pytest.mark.parametrize('body', [[{'token': {}}], {'a': 1}, 'text', b'<html>maintenance</html>'])
-def test_an_answer_of_something_else_than_keystone_is_told_with_what_was_expected(service, body):
+def test_an_answer_that_is_not_keystones_is_an_error_that_says_what_was_expected(service, body):
     service.answer(Reply(201, body))
     with pytest.raises(errors.AuthenticationFailed) as refusal:
         trait.list(client_of('project'))
@@ -108,7 +108,7 @@ def test_an_answer_of_something_else_than_keystone_is_told_with_what_was_expecte
         (_with_a_url_that_is_none, '; Invalid IPv6 URL'),
     ],
 )
-def test_an_answer_that_is_no_token_is_told_with_what_was_expected(service, change, found):
+def test_an_answer_without_a_token_is_an_error_that_says_what_was_expected(service, change, found):
     reply = token('project')
     change(reply.body)
     service.answer(reply)
@@ -147,7 +147,7 @@ def test_a_wrong_password_names_the_url_the_user_and_the_project(service):
     )
 
 
-def test_a_wrong_token_is_no_page_that_is_not_found(service):
+def test_a_wrong_token_is_reported_as_such_and_not_as_a_missing_page(service):
     service.fail(NotFound('Could not recognize Fernet token', http_status=404))
     with pytest.raises(errors.AuthenticationFailed) as refusal:
         trait.list(client_of('project'))

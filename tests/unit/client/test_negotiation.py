@@ -56,7 +56,7 @@ def test_a_version_that_was_chosen_is_used_as_it_is(session, service, minor):
 @pytest.mark.parametrize(
     ('highest', 'settled'), [('1.20', '1.20'), ('1.38', '1.38'), ('1.39', '1.39'), ('1.99', '1.39')]
 )
-def test_asking_for_the_version_costs_one_request_once(client, service, highest, settled):
+def test_the_negotiated_version_is_asked_for_once(client, service, highest, settled):
     service.answer(version_document(highest))
     assert str(client.microversion) == str(client.microversion) == settled
     assert lines(service) == ['None GET /']
@@ -86,7 +86,7 @@ def test_query_and_body_survive_the_negotiation(client, service):
     assert second == Sent('POST /allocations?x=1&x=2', '1.20', {'a': 1})
 
 
-def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(session, service):
+def test_a_chosen_version_that_the_service_lacks_is_an_error_with_its_versions(session, service):
     service.answer(fault(406, 'No'), version_document('1.20'))
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         at(session, 30).send(endpoints.LIST_TRAITS, answer=dict)
@@ -94,7 +94,7 @@ def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(session,
     assert lines(service) == ['1.30 GET /traits', 'None GET /']
 
 
-def test_a_service_that_refuses_every_version_is_not_asked_for_ever(client, service):
+def test_a_service_that_refuses_every_version_is_an_error(client, service):
     service.answer(fault(406, 'No'), version_document('1.39'), fault(406, 'No'))
     with pytest.raises(errors.UnsupportedVersion):
         client.send(endpoints.LIST_TRAITS, answer=dict)
@@ -102,7 +102,7 @@ def test_a_service_that_refuses_every_version_is_not_asked_for_ever(client, serv
 
 
 @pytest.mark.parametrize(('highest', 'sent_at'), [('1.19', '1.19'), ('1.39', '1.20')])
-def test_a_version_of_its_own_gives_way_to_an_older_service_alone(
+def test_the_version_of_one_request_is_lowered_only_for_an_older_service(
     client, service, highest, sent_at
 ):
     service.answer(fault(406, 'No'), version_document(highest), LIST)
@@ -137,7 +137,7 @@ def test_requests_that_are_refused_together_are_all_repeated_at_the_settled_vers
     assert client.microversion == (1, 36)
 
 
-def test_a_version_of_its_own_is_not_above_the_settled_one(client, service):
+def test_the_version_of_one_request_is_not_above_the_negotiated_one(client, service):
     service.answer(fault(406, 'No'), version_document('1.36'), LIST, LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict)
     client.send(endpoints.LIST_TRAITS, answer=dict, version=Microversion(1, 37))
@@ -152,7 +152,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize('garbage', GARBAGE.values(), ids=GARBAGE)
-def test_a_version_document_that_is_garbage_ends_the_negotiation(client, service, garbage):
+def test_a_malformed_version_document_is_an_error(client, service, garbage):
     service.answer(fault(406, 'No'), garbage)
     with pytest.raises(errors.InvalidAnswer, match=r'the service that answers is not Placement$'):
         client.send(endpoints.LIST_TRAITS, answer=dict)
@@ -160,9 +160,7 @@ def test_a_version_document_that_is_garbage_ends_the_negotiation(client, service
 
 
 @pytest.mark.parametrize('garbage', [*GARBAGE.values(), Reply(502, '<html>')])
-def test_with_a_chosen_version_and_a_garbage_document_the_refusal_itself_is_told(
-    session, service, garbage
-):
+def test_a_refused_version_without_a_version_document_prints_the_refusal(session, service, garbage):
     service.answer(fault(406, 'Unacceptable version header: 1.30'), garbage)
     with pytest.raises(
         errors.NotAcceptable, match=r'^Unacceptable version header: 1.30 \(HTTP 406'

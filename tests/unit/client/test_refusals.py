@@ -29,7 +29,7 @@ def answer(status, body=None, reason=None, **headers):
         (599, errors.ServerError, errors.ServerError),
     ],
 )
-def test_a_status_is_a_type_and_only_the_service_says_what_is_there(status, kind, elsewhere):
+def test_an_error_has_the_type_of_its_status_if_placement_sent_it(status, kind, elsewhere):
     assert type(answer(status, fault(status, 'x').body)) is kind
     assert type(answer(status)) is elsewhere
     assert type(answer(status, {'message': 'x', 'code': status})) is elsewhere
@@ -66,7 +66,7 @@ def test_conflicts_are_told_apart_by_their_code(code, kind):
     assert type(answer(409, {'errors': [{'detail': 'x', 'code': code}]})) is kind
 
 
-def test_an_inventory_in_use_is_no_conflict_to_repeat():
+def test_an_inventory_in_use_is_no_conflict_with_another_client():
     """Otherwise its deletion is tried for a minute."""
     start, code = 'Unable to delete inventory of class VGPU: ', 'placement.concurrent_update'
     used = f"{start}Inventory for 'VGPU' on resource provider 'x' in use."
@@ -107,7 +107,7 @@ def test_the_useful_paragraph_becomes_one_line(detail, sentence):
     assert answer(400, body).sentence == sentence
 
 
-def test_facts_of_many_lines_are_told_in_one():
+def test_a_message_of_several_lines_becomes_one_line():
     body = {'errors': [{'detail': 'a\x85b', 'code': 'c\nd', 'request_id': 'e\u2028f'}]}
     assert str(answer(400, body, 'Bad\r\nRequest')) == 'a b (HTTP 400) [c d, e f]'
     assert str(answer(400, None, 'Bad\r\nRequest')).startswith('Bad Request: ')

@@ -145,7 +145,7 @@ def test_an_answer_above_the_size_limit_is_an_error(serve, answer):
     assert len(server.requests) == 1
 
 
-def test_a_part_of_a_negative_length_is_told_in_words(serve):
+def test_a_chunk_of_negative_length_is_an_error_of_the_answer(serve):
     server = serve(sends(CHUNKED + b'-5\r\nhello\r\n0\r\n\r\n'))
     with pytest.raises(errors.InvalidAnswer, match='expected parts of a length from 0 on'):
         client_of(server.url, max_retries=0).send(endpoints.LIST_TRAITS, answer=dict)

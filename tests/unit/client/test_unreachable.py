@@ -119,7 +119,7 @@ def test_an_answer_that_breaks_off_is_an_error(serve, headers, body):
     'url',
     ['ftp://cloud.test', 'cloud.test:8778', 'cloud.test', 'http://', 'http://a b', 'http://['],
 )
-def test_a_url_that_is_none_is_refused_at_once(url, monkeypatch):
+def test_a_malformed_url_is_refused_without_a_retry(url, monkeypatch):
     client = Client(Session(Token(url, 'a-token')), HIGHEST)
     monkeypatch.setattr('time.sleep', lambda seconds: pytest.fail('no retry helps'))
     for endpoint in (endpoints.LIST_TRAITS, endpoints.CREATE_CLASS):
@@ -128,7 +128,7 @@ def test_a_url_that_is_none_is_refused_at_once(url, monkeypatch):
         assert not raised.value.may_be_done
 
 
-def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer(serve):
+def test_a_lost_answer_is_not_explained_by_an_earlier_refused_connection(serve):
     try:
         Client(
             Session(Token(f'http://127.0.0.1:{refused_port()}', 'x')), max_retries=0
@@ -139,13 +139,13 @@ def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer(ser
 
 
 @pytest.mark.parametrize('location', ['http://127.0.0.1:1/', 'ftp://cloud.test/'])
-def test_a_redirected_write_may_be_done(serve, location):
+def test_a_redirected_write_has_an_unknown_outcome(serve, location):
     answer = f'HTTP/1.1 307 X\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n'
     url = serve(sends(answer.encode())).url
     assert message(url, endpoint=endpoints.CREATE_CLASS).endswith(UNKNOWN)
 
 
-def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
+def test_a_write_is_retried_until_there_is_a_connection(monkeypatch):
     number = refused_port()
     started: list[socket.socket] = []
 

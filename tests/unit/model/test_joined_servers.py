@@ -27,7 +27,7 @@ def server(status, updated):
         ([server('DELETED', LATE), server('ERROR', 'yesterday')], False),
     ],
 )
-def test_a_server_lives_unless_its_latest_record_says_that_it_is_deleted(records, is_deleted):
+def test_a_server_exists_unless_its_latest_record_is_that_of_its_deletion(records, is_deleted):
     for ordered in permutations(records):
         [joined] = join_servers({'s': record} for record in ordered).values()
         assert joined.is_deleted == is_deleted
@@ -46,7 +46,7 @@ def test_a_server_lives_unless_its_latest_record_says_that_it_is_deleted(records
         ('UNKNOWN', None, False),
     ],
 )
-def test_only_deleted_proves_that_a_server_is_gone(status, vm_state, is_deleted):
+def test_only_the_status_deleted_proves_that_a_server_is_deleted(status, vm_state, is_deleted):
     assert Server('s', status=status, vm_state=vm_state).is_deleted == is_deleted
 
 
@@ -66,7 +66,7 @@ def test_times_are_compared_in_seconds_of_utc(text, second):
     assert normalize_time(text) == second
 
 
-def test_a_list_of_deleted_servers_proves_nothing_by_another_status():
+def test_a_list_of_deleted_servers_is_no_proof_that_others_of_its_servers_exist():
     """Nova leaves BUILD, ERROR and SOFT_DELETED on some that are gone."""
     left = {name: Server(name, status=name) for name in ('BUILD', 'ERROR', 'SOFT_DELETED')}
     deleted = {'d': Server('d', status='DELETED')}

@@ -30,7 +30,7 @@ def test_uuids_are_recognized_in_every_form(text):
         '\uff11' + RP[1:],
     ],
 )
-def test_other_texts_are_names(text):
+def test_texts_that_are_no_uuids_are_names(text):
     assert not is_uuid(text)
 
 
@@ -56,7 +56,7 @@ def test_units_say_how_large_one_allocation_may_be(amount, admitted):
     assert Inventory(100, min_unit=4, max_unit=8, step_size=4).admits(amount) is admitted
 
 
-def test_an_inventory_is_its_fields():
+def test_an_inventory_and_its_fields_convert_to_each_other():
     inventory = Inventory(8, 1, 2, 6, 2, 1.5)
     assert Inventory(**inventory.as_fields()) == inventory
     assert Inventory(8).with_fields({'reserved': 1}) == Inventory(8, reserved=1)
@@ -83,7 +83,7 @@ def test_uuids_are_read_in_small_letters():
         normalize_uuids_in({capitals: 1, capitals.lower(): 2})
 
 
-def test_a_part_of_a_snapshot_keeps_its_origin_and_the_unsteady_trees_of_it():
+def test_selected_trees_keep_the_origin_and_the_unsteady_trees_of_a_snapshot():
     origin = Origin('2026-11-28T00:00:00Z', 'http://placement')
     states = [ProviderState(Provider(name, name, 1, None, name)) for name in ('one', 'other')]
     snapshot = Snapshot(states, (), origin, unsteady=['one', 'other'])

@@ -39,6 +39,6 @@ def test_a_run_ends_with_the_status_of_its_trees(states, stopped, status):
     assert Outcome(trees, stopped).exit_status is status
 
 
-def test_a_verification_that_fails_differs():
+def test_a_failed_verification_has_the_exit_status_of_differences():
     failed = TreeResult('uuid', 'name', TreeState.FAILED, 'x', errors.Differs('x'))
     assert Outcome([failed]).exit_status is ExitStatus.DIFFERS

@@ -20,11 +20,11 @@ ROOTS = {'compute1': 'c1', 'compute2': 'c2', 'compute2_gpu': 'c2', 'odd[1]': 'od
         (['odd[1]'], ['odd']),
     ],
 )
-def test_patterns_stand_for_trees(names, expected):
+def test_a_pattern_selects_the_trees_that_it_matches(names, expected):
     assert patterns.expand_patterns(names, lambda: ROOTS) == expected
 
 
-def test_names_without_patterns_read_no_list():
+def test_names_without_a_pattern_need_no_list_of_providers():
     def root_uuids():
         raise AssertionError('nobody has to be asked')
 

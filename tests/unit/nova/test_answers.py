@@ -35,7 +35,7 @@ READERS = {
 @pytest.mark.parametrize('is_bare', [True, False])
 @pytest.mark.parametrize('reader', READERS)
 @pytest.mark.parametrize('answer', ANSWERS)
-def test_a_list_is_read_by_its_own_reader_alone(answer, reader, is_bare):
+def test_a_list_of_another_kind_is_refused(answer, reader, is_bare):
     key, record, readers = ANSWERS[answer]
     document = [record] if is_bare else {key: [record]}
     if reader in readers.split(', '):
@@ -45,7 +45,7 @@ def test_a_list_is_read_by_its_own_reader_alone(answer, reader, is_bare):
         READERS[reader](document, 'x.json')
 
 
-def test_a_server_of_the_sdk_has_no_more_than_the_service_said():
+def test_a_server_of_the_sdk_has_only_the_fields_that_nova_sent():
     _, record, _ = ANSWERS['servers of the SDK']
     [server] = records.decode_servers([record], 'x.json').values()
     # The image is empty, so that it boots from a volume; no flavor has extra specs.

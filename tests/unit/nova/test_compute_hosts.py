@@ -22,7 +22,7 @@ def test_compute_services_are_asked_once_with_a_short_timeout():
 
 
 @pytest.mark.parametrize('answer', [403, 404, {'services': [{'host': 1}]}, {'other': []}])
-def test_an_answer_of_another_service_is_no_compute_service(answer):
+def test_a_list_of_compute_services_from_another_service_is_an_error(answer):
     with pytest.raises(service.ServiceError):
         compute_hosts.read_compute_services(Client(Session(answer)))
 

@@ -64,7 +64,7 @@ def test_hypervisors_of_openstackclient_are_read():
     assert amounts(read) == ({'VCPU': 8, 'MEMORY_MB': 4096}, {'VCPU': 1, 'MEMORY_MB': 512}, None)
 
 
-def test_later_hypervisors_have_no_amounts():
+def test_hypervisors_from_api_2_88_on_have_no_amounts():
     record = {
         name: value
         for name, value in HYPERVISOR.items()
@@ -172,7 +172,7 @@ def test_ports_without_resource_request_or_binding_are_passed_over(changes):
     assert host_records.decode_bound_ports([PORT | changes], 'x.json') == []
 
 
-def test_absent_is_not_null_in_ports_and_subnets():
+def test_an_absent_field_of_a_port_or_a_subnet_is_not_null():
     """A port that requires nothing is known; of one without the field nothing is."""
     null = PORT | {'resource_request': None}
     unknown = {name: value for name, value in PORT.items() if name != 'resource_request'}

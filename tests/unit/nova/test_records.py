@@ -163,19 +163,19 @@ def test_details_of_servers_are_read(changes, expected):
 
 
 @pytest.mark.parametrize('field', sorted(DETAIL.keys() - {'status', 'OS-EXT-SRV-ATTR:host'}))
-def test_details_without_a_field_are_refused(field):
+def test_servers_without_a_deciding_field_are_refused(field):
     record = {name: value for name, value in DETAIL.items() if name != field}
     with pytest.raises(errors.BadFile):
         server_details([record], 's.json')
 
 
-def test_a_list_of_servers_has_the_details_that_the_service_says():
+def test_a_server_has_only_the_details_that_its_list_has():
     changes = {'updated': '2026-11-02T09:00:00Z'}
     expected = replace(DETAILED, updated=changes['updated'])
     assert records.decode_servers([DETAIL | changes], 'x.json') == {'s1': expected}
 
 
-def test_the_flavor_needs_no_other_details():
+def test_a_flavor_in_a_record_is_read_without_the_other_details():
     server = records.decode_servers([{'id': 's', 'flavor': DETAIL['flavor']}], 'x.json')['s']
     assert (server.flavor, server.is_detailed) == (SMALL, False)
 
@@ -230,7 +230,7 @@ SHORT = {'id': 'a'}
         (server_details, DETAIL | {'flavor': SPECIFIED | {'vcpus': HUGE}}, 'servers[0].flavor.'),
     ],
 )  # fmt: skip
-def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
+def test_a_wrong_record_is_an_error_with_its_position(parse, record, reason):
     with pytest.raises(errors.BadFile) as caught:
         parse([record], 'x.json')
     assert str(caught.value).startswith(f'x.json: {reason}')
@@ -253,18 +253,18 @@ def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
         (records.decode_flavors, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a appears twice'),
     ],
 )  # fmt: skip
-def test_a_record_that_is_there_twice_is_an_error(parse, one, changes, reason):
+def test_a_record_that_appears_twice_is_an_error(parse, one, changes, reason):
     with pytest.raises(errors.BadFile) as caught:
         parse([one, one | changes], 'x.json')
     assert str(caught.value).startswith(f'x.json: {reason}')
 
 
-def test_a_flavor_of_the_same_name_as_the_id_of_another_is_another():
+def test_a_flavor_may_have_the_id_of_another_as_its_name():
     listed = [SPECIFIED | {'id': 'b'}, SPECIFIED | {'id': 'a', 'name': 'b'}]
     assert [flavor.name for flavor in records.decode_flavors(listed, 'x.json')] == ['a', 'b']
 
 
-def test_migrations_of_an_old_release_are_no_duplicates():
+def test_migrations_without_uuids_of_an_old_release_are_no_duplicates():
     record = {'Server UUID': 's', 'Status': 'done'}
     assert len(records.decode_migrations([record, record], 'x.json')) == 2
 
@@ -281,7 +281,7 @@ def test_a_shelved_server_has_no_host(state):
     ].is_offloaded
 
 
-def test_extra_specs_that_nova_hides_are_no_missing_option():
+def test_flavors_whose_extra_specs_nova_hides_are_refused_with_the_reason():
     flavors = [SPECIFIED | {'extra_specs': None}]
     with pytest.raises(errors.BadFile, match="Nova hides the extra specs of flavor 'a' from your"):
         records.decode_flavors(flavors, COMPUTE_SERVICE)

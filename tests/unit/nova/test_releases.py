@@ -28,5 +28,5 @@ def test_a_release_has_three_names(release, name):
     assert find_release_name(release) == name
 
 
-def test_no_release_needs_less_than_the_one_before():
+def test_no_release_needs_a_lower_microversion_than_the_one_before():
     assert list(NEEDED.values()) == sorted(NEEDED.values())

@@ -213,7 +213,7 @@ def test_a_flavor_that_nova_refuses_is_an_error(specs, properties):
         predicted(flavor(**specs), image=Image(properties))
 
 
-def test_an_image_that_is_not_known_may_say_more():
+def test_a_request_names_the_parts_that_an_unknown_image_decides():
     threads = predicted(flavor(**{'hw:cpu_thread_policy': 'isolate'}))
     assert threads.unknown == ('CPU policy (image not given)',)
     encrypted = predicted(flavor(**{'hw:mem_encryption': 'true'}))
@@ -290,7 +290,7 @@ NODES = [
     ('zone', 'tree', 'limit'),
     [(':h1', 'uuid0', 1000), ('::node2', 'uuid2', 1000), (':ironic', None, None)],
 )
-def test_a_chosen_host_is_a_tree_and_one_with_many_nodes_has_no_limit(zone, tree, limit):
+def test_a_chosen_host_limits_the_request_to_its_tree_unless_it_has_many_nodes(zone, tree, limit):
     sources = Sources(hypervisors=NODES)
     request = build_request(ServerRequest(flavor(), zone=zone), sources=sources).first
     assert (request.common.in_tree, request.limit) == (tree, limit)

@@ -110,7 +110,7 @@ def test_a_list_whose_pages_repeat_is_an_error(records, markers, pages):
     ],
 )
 @pytest.mark.parametrize('ask', [service.migrations, service.read_server_groups])
-def test_a_list_has_a_size_and_a_time_in_all_its_pages(ask, bound, reason, monkeypatch):
+def test_all_pages_of_a_list_are_limited_in_size_and_time(ask, bound, reason, monkeypatch):
     key = 'migrations' if ask is service.migrations else 'server_groups'
     clock = itertools.count(0, 0.001)
     monkeypatch.setattr(time, 'monotonic', lambda: next(clock))
@@ -200,14 +200,14 @@ def test_server_groups_without_an_end_are_an_error():
         service.read_server_groups(Client(session))
 
 
-def test_an_image_is_no_list():
+def test_an_image_is_read_without_a_list_around_it():
     session = Session({'id': 'i', 'disk_format': 'raw'})
     assert service.read_image(Client(session), 'i') == {'id': 'i', 'disk_format': 'raw'}
     [(url, settings)] = session.requests
     assert (url, settings['endpoint_filter']['service_type']) == ('/images/i', 'image')
 
 
-def test_a_whole_server_is_asked_at_the_newest_microversion():
+def test_all_fields_of_a_server_are_read_at_the_newest_microversion():
     session = Session({'server': {'id': 's'}}, {'server': {'id': 's'}})
     for is_whole in (True, False):
         assert service.read_server(Client(session), 's', is_whole=is_whole) == [{'id': 's'}]
@@ -252,12 +252,12 @@ def test_nova_is_asked_for_the_record_of_a_server(listed, shown, status):
         ((403,), service.ServiceRefusal),
     ],
 )
-def test_nova_that_cannot_be_asked_is_no_proof(answers, error):
+def test_an_error_of_nova_is_no_proof_that_a_server_is_deleted(answers, error):
     with pytest.raises(error):
         service.read_server_record(Client(Session(*answers)), 'a')
 
 
-def test_nova_is_asked_for_ids_alone():
+def test_nova_is_not_asked_for_a_server_with_a_malformed_uuid():
     session = Session()
     assert service.read_server_record(Client(session), '../a?') is None
     assert session.requests == []

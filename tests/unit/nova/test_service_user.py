@@ -59,7 +59,7 @@ def test_old_names_of_options_count(keystone):
     assert keystone.last_request.json()['auth']['scope']['project']['name'] == 'service'
 
 
-def test_a_value_that_cannot_be_read_is_not_repeated():
+def test_an_error_about_the_service_user_has_no_value_of_an_option():
     with pytest.raises(errors.BadFile) as raised:
         load_service_user(f'[placement]\n{PASSWORD}timeout = secret\n', 'nova.conf')
     assert str(raised.value) == 'nova.conf: [placement] timeout is no number of seconds'

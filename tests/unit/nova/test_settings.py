@@ -57,7 +57,7 @@ def test_a_pci_alias_that_nova_refuses_is_an_error(aliases):
         Settings(True, aliases=aliases).read_pci_aliases()
 
 
-def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement():
+def test_two_kinds_of_devices_may_share_an_alias_if_they_are_not_in_placement():
     text = '{"name": "a", "vendor_id": "10de", "product_id": "20f%s", "device_type": "type-PF"}'
     aliases = (text % 1, text % 2)
     assert set(Settings(True, aliases=aliases).read_pci_aliases()) == {'a'}

@@ -50,7 +50,7 @@ def test_every_check_has_a_section():
     assert ids == [*(check.id for check in CHECKS), 'wrong']
 
 
-def test_the_texts_are_there_without_docstrings():
+def test_the_texts_of_checks_exist_without_docstrings():
     argv = [sys.executable, '-OO', '-m', 'placementclient']
     explain = ['resource', 'provider', 'audit', '--explain', 'orphan']
     run = subprocess.run([*argv, *explain], capture_output=True, text=True, check=True)

@@ -5,7 +5,7 @@ from placementclient.changes.summary import ChangeRow
 from placementclient.render import changes
 
 
-def test_a_root_has_no_parent_to_be_named():
+def test_a_change_names_no_parent_of_a_new_root():
     rows = [
         ChangeRow('host', 'create', None, {'parent': None}),
         ChangeRow('gpu', 'create', None, {'parent': 'host'}),
@@ -16,7 +16,7 @@ def test_a_root_has_no_parent_to_be_named():
     assert root[3].machine_readable() == {'parent': None}
 
 
-def test_a_line_tells_what_changes_and_why_it_was_not_made():
+def test_a_line_names_the_change_and_the_reason_why_it_was_not_made():
     uuid = '0c1f6f5c-4d0e-4f5a-8b27-6a4a3f0d8f01'
     rows = [
         ('host', 'delete', '', '', 'planned', ''),

@@ -75,7 +75,7 @@ def test_a_provider_is_shown_root_first():
     assert columns.PROVIDER.make_row(child, LOWEST)[1] == (RP, 'numa0', 7)
 
 
-def test_fields_that_were_not_given_are_empty():
+def test_a_table_has_empty_cells_for_absent_fields():
     assert columns.INVENTORY.make_row({'total': 4, 'reserved': 0})[1] == ('', '', '', 0, '', 4)
 
 
@@ -86,7 +86,7 @@ def test_an_allocation_has_the_generation_of_its_provider():
     assert row == (RP, 7, {'VCPU': 2}, 'p', 'u', 'unknown')
 
 
-def test_holders_are_shown_as_the_service_says_it():
+def test_a_record_of_allocations_has_the_form_of_the_api():
     holdings = [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1})]
     assert columns.group_by_consumer(holdings) == {
         CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},

@@ -64,7 +64,7 @@ def test_a_line_is_not_broken_within_a_uuid():
     ]
 
 
-def test_all_that_a_consumer_gets_on_another_host_is_one_line():
+def test_the_amounts_that_a_consumer_gains_are_one_line():
     hosts = [provider(name, VCPU=4, DISK_GB=9) for name in ('a', 'b')]
     held = {'VCPU': 1, 'DISK_GB': 2}
     before = cloud(hosts, [consumer('evacuated', a=held)])
@@ -75,7 +75,7 @@ def test_all_that_a_consumer_gets_on_another_host_is_one_line():
     ]
 
 
-def test_a_provider_with_another_uuid_is_said_to_have_it():
+def test_a_provider_with_another_uuid_is_one_line_with_both_uuids():
     old = provider('host', VCPU=4)
     new = structs.replace(old, provider=structs.replace(old.provider, uuid='0-new'))
     assert drawn(cloud([old], []), cloud([new], [])) == [f'~ host UUID {old.uuid} → 0-new']

@@ -46,7 +46,7 @@ def test_paragraphs_begin_with_the_most_severe_finding_and_say_what_its_check_fi
     assert lines[3:5] == ['info consumer-untyped s', f'  {untyped}']
 
 
-def test_a_paragraph_has_no_command_that_is_done_or_printed_already():
+def test_a_paragraph_of_a_fixed_finding_has_no_command():
     names = ('id', 'subject', 'command', 'fix')
     fixes = ['done', 'planned', 'left to you', 'left to you', 'failed: x']
     rows = [('orphan', f's{n}', 'cmd', fix) for n, fix in enumerate(fixes)]
@@ -153,5 +153,5 @@ DRIFT = {'resource_class': 'MEMORY_MB', 'total': 65536, 'hypervisor': 65537}
         ('aggregate-of-one', {'provider': '{x}'}, 'Its only member is {x}.'),
     ],
 )
-def test_evidence_is_told_in_sentences(check_id, facts, text):
+def test_evidence_is_printed_in_sentences(check_id, facts, text):
     assert describe_evidence(check_id, facts) == text

@@ -28,7 +28,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
         ),
     ],
 )
-def test_a_sentence_says_no_twice_or_less_than_nothing(request_, line):
+def test_explanations_have_no_double_negation_and_no_negative_amount(request_, line):
     host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
     snapshot = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
     explained = explain(CandidateRequest(request_), index_snapshot(snapshot), most_trees=3)
@@ -49,7 +49,7 @@ def test_a_requirement_that_fails_alone_does_not_fail_together_with_another():
     ]
 
 
-def test_a_shortage_of_all_the_nearest_trees_is_told_once():
+def test_explanations_print_a_shortage_of_all_nearest_trees_once():
     hosts = [provider(f'host{n}', VCPU=n) for n in (1, 2)]
     explained = explain(
         CandidateRequest(Filter({'VCPU': 4}, required=('CUSTOM_A',))),

@@ -7,7 +7,7 @@ from placementclient.planner.infeasibility import Cause, UndecidedRow
 from placementclient.render import failures
 
 
-def test_searches_that_did_not_end_are_one_line():
+def test_failures_print_undetermined_trees_with_one_reason_in_one_line():
     undetermined = Undetermined(
         [Cause('undetermined', f'gpu0{n}', unproved=0, seconds=60) for n in range(1, 4)]
     )
@@ -19,7 +19,7 @@ def test_searches_that_did_not_end_are_one_line():
     ]
 
 
-def test_trees_that_are_infeasible_for_one_reason_are_one_line():
+def test_failures_print_infeasible_trees_with_one_reason_in_one_line():
     causes = [Cause('bad-row', tree, reason='a row is wrong') for tree in ('gpu01', 'gpu02')]
     slack = [Cause('no-total', 'gpu03', provider='p', resource_class='VGPU')]
     assert list(failures.format_failure(Infeasible(causes, slack))) == [
@@ -29,14 +29,14 @@ def test_trees_that_are_infeasible_for_one_reason_are_one_line():
     ]
 
 
-def test_the_faults_of_a_file_in_lines_that_can_be_read():
+def test_failures_print_the_first_faults_of_a_file_and_count_the_others():
     faults = errors.BadFiles([errors.BadFile('rows.csv', 'wrong', line) for line in range(1, 5001)])
     lines = list(failures.format_failure(faults))
     assert len(lines) == failures.MOST_FAULTS + 1
     assert (lines[0], lines[-1]) == ('rows.csv:1: wrong', '… and 4900 more')
 
 
-def test_undecided_rows_of_many_trees_are_counted():
+def test_failures_count_undecided_rows_of_many_trees():
     rows = [
         UndecidedRow(f'gpu{number:03d}', f'server-{number}-{server}', 'VGPU', 1, 'gpu', ('a', 'b'))
         for number in range(300)
@@ -55,7 +55,7 @@ def test_undecided_rows_of_many_trees_are_counted():
     assert len(lines) == 25
 
 
-def test_a_few_undecided_rows_are_printed_at_once():
+def test_failures_print_a_few_undecided_rows_without_counts():
     row = UndecidedRow('gpu', 'server', 'VGPU', 1, 'gpu', ('a', 'b'))
     lines = list(failures.format_failure(Undecided([row])))
     assert lines[:2] == ['Undecided:', '  gpu: 1 VGPU of server may go to a, b']

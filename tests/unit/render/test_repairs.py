@@ -66,7 +66,7 @@ def test_a_repair_that_is_not_safe_has_a_reason_and_no_command(remedy):
         (make_advice('set', 'a b', '--name', 'c d'), "set 'a b' --name 'c d'"),
     ],
 )  # fmt: skip
-def test_a_decision_has_its_command_in_the_reason(remedy, typed):
+def test_a_finding_for_the_operator_to_decide_has_the_command_in_its_reason(remedy, typed):
     assert next_step(remedy, 'If so') == ('', f'If so: openstack resource provider {typed}')
 
 
@@ -82,7 +82,7 @@ def test_a_repair_may_name_a_command_of_another_program():
     assert step == ('placement-manage db online_data_migrations', '')
 
 
-def test_a_subject_stays_one_word():
+def test_a_command_quotes_the_subject_of_a_finding():
     command, _ = next_step(LowerReserved('u', 'a', 'V', 1))
     [*_, option, subject, _, _] = shlex.split(command)
     assert (option, subject) == ('--subject', 'a b')

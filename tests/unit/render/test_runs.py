@@ -67,6 +67,6 @@ def test_the_last_line_of_a_rehearsal_counts_both_ways():
         (Finding('amount', 'a'), '1 differs: a'),
     ],
 )
-def test_a_tree_differs_only_where_the_exit_status_says_so(difference, state):
+def test_a_tree_differs_only_if_the_exit_status_is_not_0(difference, state):
     trees: list[Any] = [SimpleNamespace(root_provider_name='a')]
     assert runs.summarize_verification(trees, [difference]) == state

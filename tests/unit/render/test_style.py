@@ -24,7 +24,7 @@ def test_a_bar_shows_how_full_an_inventory_is(used, capacity, share, colour):
 
 
 @pytest.mark.parametrize(('used', 'drawn'), [(0, ''), (1, '▏'), (500, '██████'), (1000, '█' * 12)])
-def test_a_bar_has_always_the_same_width(used, drawn):
+def test_all_bars_have_the_same_width(used, drawn):
     assert Style(bars=True).draw_bar(used, 1000) == f'▕{drawn:<12}▏'
 
 

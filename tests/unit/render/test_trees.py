@@ -76,7 +76,7 @@ def test_with_bars_each_class_has_a_line():
     ]
 
 
-def test_colours_change_nothing_else():
+def test_a_style_with_colours_adds_only_colours_to_the_text():
     plain = list(trees.format_tree(WHOLE, Style(bars=True)))
     coloured = [
         re.sub(r'\x1b\[\d+m', '', line)
@@ -160,7 +160,7 @@ def test_a_legend_says_what_lines_and_colours_mean():
 
 
 @pytest.mark.parametrize('children', [0, 4])
-def test_many_trees_are_a_grid(children):
+def test_a_picture_of_many_trees_is_about_square(children):
     hosts = [
         tree(
             state(f'root{n}', root=f'root{n}', VCPU=1, MEMORY_MB=2),
@@ -179,7 +179,7 @@ def test_a_tree_of_ten_thousand_children_is_drawn():
     assert pictures.draw_svg(of_trees([wide])).count('<g ') == 10001
 
 
-def test_nothing_makes_an_empty_picture():
+def test_a_picture_without_trees_is_empty():
     assert svg([]).tag == f'{SVG}svg'
     assert graphs.draw_dot(of_trees([])).endswith('}\n')
 
@@ -200,7 +200,7 @@ def planned():
     )
 
 
-def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes():
+def test_a_picture_of_a_plan_shows_before_and_after_and_colors_the_changes():
     drawn = ElementTree.fromstring(pictures.draw_svg(of_plan([planned()] * 2, allocations=True)))
     texts = [(text.text, 'changed' in text.attrib['class']) for text in drawn.iter(f'{SVG}text')]
     assert texts[:2] == [('before', False), ('after', False)]
@@ -227,7 +227,7 @@ def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes():
     assert float(drawn.attrib['width']) >= boxes[2][2]
 
 
-def test_a_graph_of_a_plan_has_a_cluster_for_each_side():
+def test_a_graph_of_a_plan_has_a_cluster_before_and_one_after_it():
     lines = [line.strip() for line in graphs.draw_dot(of_plan([planned()])).splitlines()[5:]]
     mark = f'<font color="{graphs.CHANGED}">'
     assert lines == [
@@ -246,7 +246,7 @@ def test_a_graph_of_a_plan_has_a_cluster_for_each_side():
     ]
 
 
-def test_a_class_that_another_consumer_gets_something_of_is_changed():
+def test_a_picture_marks_a_class_whose_usage_another_consumer_changes():
     root = state('root', VCPU=1)
     more = msgspec.structs.replace(root, usages={'VCPU': 3})
     change = Change({root.uuid: 'root'}, Snapshot([root], []), Snapshot([more], []))
@@ -254,7 +254,7 @@ def test_a_class_that_another_consumer_gets_something_of_is_changed():
     assert [node.changed for side in sides for node in side] == [{'VCPU'}, {'VCPU'}]
 
 
-def test_a_side_without_providers_is_drawn():
+def test_a_picture_of_a_plan_may_have_no_provider_before_or_after_it():
     new = Change({'uuid of root': 'root'}, Snapshot([], []), Snapshot([state('root', VCPU=0)], []))
     assert len(cards_of(ElementTree.fromstring(pictures.draw_svg(of_plan([new]))))) == 1
     assert 'invis' not in graphs.draw_dot(of_plan([new]))

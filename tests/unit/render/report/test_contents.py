@@ -11,7 +11,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import nested
 
 
-def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
+def test_the_report_has_the_capacity_of_each_class_and_its_trees_by_usage():
     result = contents.list_class_fills(Cloud(nested()))
     assert [room.line for room in result] == totals.sum_by_class(nested())
     assert {room.line.resource_class: room.spread for room in result} == {
@@ -22,7 +22,7 @@ def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
     assert [room.tree_count for room in result] == [2, 2, 1]
 
 
-def test_a_tree_counts_once_with_all_its_providers_and_is_full_when_it_has_too_little():
+def test_a_tree_is_counted_once_and_is_full_if_it_is_over_its_capacity():
     snapshot = cloud(
         [
             provider('host'),
@@ -47,7 +47,7 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
     ]
 
 
-def test_a_change_without_rows_gets_one_for_each_amount_that_moves_comes_or_goes():
+def test_a_report_has_a_row_for_each_amount_that_a_plan_adds_moves_or_frees():
     states = [provider(name, VCPU=8, VGPU=8) for name in ('a', 'b', 'c')]
     before = [consumer('s', a={'VCPU': 3, 'VGPU': 1}), consumer('t', a={'VCPU': 1})]
     after = [consumer('s', b={'VCPU': 2}, c={'VCPU': 1, 'VGPU': 1}), consumer('t', a={'VCPU': 2})]

@@ -39,7 +39,7 @@ def digest(text):
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def test_nothing_may_be_loaded_and_only_this_script_and_this_style_are_known():
+def test_the_policy_of_the_page_allows_its_own_script_and_style_alone():
     text = written(nested())
     [style] = re.findall('<style>(.*?)</style>', text, re.DOTALL)
     [script] = re.findall('<script>(.*?)</script>', text, re.DOTALL)
@@ -50,7 +50,7 @@ def test_nothing_may_be_loaded_and_only_this_script_and_this_style_are_known():
     )
 
 
-def test_there_is_nothing_to_load_and_nothing_that_the_policy_would_refuse():
+def test_the_page_has_no_links_to_load_and_no_inline_styles_or_handlers():
     text = written(flat(), plan(flat()))
     assert not re.search(r'\s(src|srcset|action|style|on\w+)=', text.partition('<script')[0])
     assert {link[0] for link in re.findall(r'href="(.+?)"', text)} == {'#'}
@@ -94,13 +94,13 @@ def test_the_page_shows_capacity_without_the_script():
     ]
 
 
-def test_the_page_of_an_empty_cloud_says_so():
+def test_the_page_of_an_empty_cloud_says_that_it_is_empty():
     text = written(Snapshot([], []))
     assert rows(text, 'capacity') == [['There is no inventory.']]
     assert embedded(text)['trees'] == []
 
 
-def test_the_page_says_when_and_of_which_service_it_is():
+def test_the_page_names_its_service_and_its_time():
     snapshot = nested()
     snapshot.origin = Origin('2026-11-20T23:00:00+00:00', 'https://there/', 'whatever')
     text = written(snapshot)
@@ -139,7 +139,7 @@ def test_the_page_shows_a_plan_without_the_script():
     assert '<section id="plan"' not in written(snapshot)
 
 
-def test_trees_that_were_left_out_are_named():
+def test_the_page_names_the_trees_that_a_plan_leaves_out():
     made = plan(flat())
     tree = made.changes[0]
     left = UnplannedTree(tree.root_provider_uuid, 'other', (Notice('kind', 'too <small>'),))
@@ -147,7 +147,7 @@ def test_trees_that_were_left_out_are_named():
     assert '<li><bdi>other</bdi>: <bdi>too &lt;small&gt;</bdi></li>' in text
 
 
-def test_other_classes_have_a_column_where_there_are_any():
+def test_the_page_has_one_column_for_all_classes_beyond_the_first():
     few = cloud([provider('host', **{f'CUSTOM_{n}': 1 for n in range(page.COLUMNS)})])
     many = cloud([provider('host', **{f'CUSTOM_{n}': 1 for n in range(page.COLUMNS + 1)})])
     assert embedded(written(few))['others'] == []

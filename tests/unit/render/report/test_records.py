@@ -44,7 +44,7 @@ def test_the_report_stores_equal_inventories_and_traits_once():
     assert sorted(records['texts']) == ['A', 'B', 'MEMORY_MB', 'VCPU']
 
 
-def test_findings_come_with_the_worst_first():
+def test_the_report_stores_the_most_severe_findings_first():
     records = document(
         cloud(
             [
@@ -76,7 +76,7 @@ def test_findings_come_with_the_worst_first():
     ]  # fmt: skip
 
 
-def test_a_planned_tree_has_both_sides():
+def test_the_report_stores_the_providers_of_a_plan_before_and_after_it():
     snapshot = flat()
     records = document(snapshot, plan(snapshot))
     texts = records['texts']
@@ -102,7 +102,7 @@ def test_a_planned_tree_has_both_sides():
     assert len(warnings) == len(plan(snapshot).changes[0].warnings)
 
 
-def test_a_plan_of_another_moment_may_know_consumers_that_have_gone():
+def test_the_report_accepts_a_plan_with_consumers_that_are_deleted_now():
     snapshot = flat()
     gone = type(snapshot)(snapshot.providers.values(), [])
     records = document(gone, plan(snapshot))

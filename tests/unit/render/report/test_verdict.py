@@ -43,7 +43,7 @@ def test_the_verdict_says_that_every_loss_fits():
     ]
 
 
-def test_a_cell_that_does_not_answer_is_named():
+def test_the_verdict_names_the_hosts_of_a_cell_that_does_not_answer():
     made = report(flat())
     services = [ComputeService('gpu7', 'unknown')]
     made = replace(made, cloud=Cloud(made.cloud.snapshot, CloudLists(services=services)))
@@ -62,7 +62,7 @@ def test_the_verdict_on_a_plan_without_allocations_is_good():
     ]
 
 
-def test_a_renamed_class_is_not_lost():
+def test_the_verdict_counts_amounts_with_another_class_as_moved():
     made = plan(flat())
     [tree] = made.changes
 
@@ -91,7 +91,7 @@ def test_a_renamed_class_is_not_lost():
     ]
 
 
-def test_a_loss_is_told_with_the_hosts_that_are_left_out():
+def test_the_verdict_on_a_plan_with_a_loss_names_the_hosts_that_it_leaves_out():
     made = plan(flat())
     [tree] = made.changes
     [_, *others] = tree.after.consumers.values()
@@ -106,7 +106,7 @@ def test_a_loss_is_told_with_the_hosts_that_are_left_out():
     ]
 
 
-def test_the_largest_line_is_the_worst_finding_in_the_words_of_the_terminal():
+def test_the_verdict_begins_with_the_worst_finding_as_the_audit_prints_it():
     full = cloud(
         [
             provider('a', traits=['OWNER_NOVA'], aggregates=['zone'], VCPU=1),
@@ -128,7 +128,7 @@ def test_the_largest_line_is_the_worst_finding_in_the_words_of_the_terminal():
     ]
 
 
-def test_a_cloud_with_remarks_only_is_good():
+def test_the_verdict_on_a_cloud_with_mere_information_is_good():
     snapshot = cloud([provider('host', aggregates=['zone'], VCPU=1)])
     assert message(report(snapshot))[:2] == [
         ('good', 'zone: An aggregate has a single member'),
