@@ -12,6 +12,12 @@ _NAMED = ('left alone', 'done in part', 'not known', 'failed', 'differs')
 
 #: The program in the commands of the package that texts name.
 _OWN_COMMAND = re.compile(r'\bplacement(?= (?:resource|allocation candidate|trait) )')
+#: A command at the end of a line: after a colon, after the number of a step, or alone. A word
+#: that ends as a clause does belongs to a sentence.
+_LAST_COMMAND = re.compile(
+    r'(?:(?P<text>.*:) +| *(?:\d+\. )?)'
+    r'(?P<command>(?:placement|openstack|nova-manage|mkdir|iconv|pip|rm)(?: +\S*[^\s.,;:?!)])+)'
+)
 #: The words that people use for names that look different.
 _SYNONYMS = {
     'RAM': ('MEMORY_MB',),
@@ -103,6 +109,15 @@ def format_install_command(extra: str) -> str:
 def insert_program(text: str, program: str) -> str:
     """Return a text with a program in place of ``placement`` in the commands that it names."""
     return text if program == 'placement' else _OWN_COMMAND.sub(program, text)
+
+
+def split_last_command(line: str) -> tuple[str, str]:
+    """Return the text before the command at the end of a line, and the command.
+
+    A line that is a command, or a numbered one, has no text; one without a command has none.
+    """
+    match = _LAST_COMMAND.fullmatch(line)
+    return (match['text'] or '', match['command']) if match else (line, '')
 
 
 def strip_credentials(text: str) -> str:

@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages for people: on a terminal, no line breaks inside a word or a command to be typed."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from typing import TextIO
 
-from placementclient.basis.wording import wrap_words
-
-#: A command at the end of a line: after a colon, after the number of a step, or alone. A word
-#: that ends as a clause does belongs to a sentence.
-_COMMAND = re.compile(
-    r'(?:(?P<text>.*:) +| *(?:\d+\. )?)'
-    r'(?P<command>(?:placement|openstack|nova-manage|mkdir|iconv|pip|rm)(?: +\S*[^\s.,;:?!)])+)'
-)
+from placementclient.basis.wording import split_last_command, wrap_words
 
 
 def get_message_width(stream: TextIO) -> int | None:
@@ -38,14 +30,11 @@ def _wrap_line(line: str, width: int) -> Iterator[str]:
         return
     start = len(line) - len(line.lstrip())
     indent = ' ' * (start + 2) if start else ''
-    match = _COMMAND.fullmatch(line)
-    if match is None:
-        yield from wrap_words(line, width, indent)
-    elif match['text'] is None:
-        yield line
-    else:
-        yield from wrap_words(match['text'], width, indent)
-        yield f'{" " * (start + 2)}{match["command"]}'
+    text, command = split_last_command(line)
+    if text:
+        yield from wrap_words(text, width, indent)
+    if command:
+        yield f'{" " * (start + 2)}{command}' if text else line
 
 
 def print_message(text: str, stream: TextIO, end: str = '\n') -> None:

@@ -296,8 +296,8 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
         if self.status == 'finished':
             # A resize, or a cold migration: the server holds what it has on both hosts.
             return (
-                'its resize or migration waits for confirmation: openstack server resize confirm '
-                f'{self.server_uuid}'
+                'its resize or cold migration waits to be confirmed (or reverted): openstack '
+                f'server resize confirm {self.server_uuid}'
             )
         return f'its migration is in progress: {self.status}'
 

@@ -23,8 +23,9 @@ SILENT = 'Nova cannot be asked'
 class FreeingProof:
     """Judges which allocations may be freed, by what Placement and Nova say now.
 
-    :param servers: by UUID, those of the operator's lists
+    :param servers: by UUID, those of the operator's lists; ``None``: there is no list
     :param is_nova_asked: whether to ask Nova, whose answers count more than the lists
+    :ivar known_lists: the names of the lists of Nova that are known
     :ivar is_unasked: whether Nova could not be asked for a server
     """
 
@@ -32,12 +33,17 @@ class FreeingProof:
         self,
         client: Client,
         topology: Topology,
-        servers: Mapping[str, Server],
+        servers: Mapping[str, Server] | None,
         records: NovaRecords,
         *,
         is_nova_asked: bool,
     ) -> None:
-        self._client, self._servers, self._records = client, servers, records
+        self._client, self._servers, self._records = client, servers or {}, records
+        is_known = {
+            'servers': is_nova_asked or servers is not None,
+            'migrations': records.migrations is not None,
+        }
+        self.known_lists = frozenset(name for name, known in is_known.items() if known)
         self._evidence = Evidence(topology, records, is_asked=is_nova_asked)
         self._is_nova_asked, self.is_unasked = is_nova_asked, False
         #: Why no further server is asked for.

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delete a provider, all below it, and the allocations there."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import resource_provider
 from placementclient.basis import errors
-from placementclient.basis.wording import format_count, join_first_sentences
+from placementclient.basis.wording import format_count
 from placementclient.client.http import Client
-from placementclient.insight.evidence import Verdict
+from placementclient.insight.evidence import UNKNOWN, Verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import MIGRATION
@@ -22,20 +21,19 @@ from placementclient.producers.proof import FreeingProof
 from placementclient.reading import tree_reader
 from placementclient.reading.capture import capture
 
-_IS_MIGRATION = 'it is a migration that no list has: if the migration is over, purge with --gone {}'
+_NO_SERVERS = 'no list of servers was given'
+_IS_MIGRATION = 'it is a migration that no list has'
+_NO_MIGRATIONS = 'it is a migration, and no list of migrations was given'
 _AT_HOME = 'Nova has its server on this host'
 _LEFT = (
     '; it keeps {}: if its server is gone, "placement resource provider allocation delete {}" '
     'frees that too'
 )
-_WAIT = (
-    'Wait for the migrations, confirm or revert them: openstack server migration list shows them. '
-    '--force does not overrule this'
-)
-_ADVICE = (
-    'Evacuate or migrate the servers first. For consumers that you know to be gone, give --gone '
-    'UUID. --force purges the host with all its allocations'
-)
+_LISTS = {'servers': 'GET /servers/detail?all_tenants=1', 'migrations': 'GET /os-migrations'}
+_WAIT = 'Wait for the migrations, or confirm or revert them: openstack server migration list'
+_EVACUATE = 'Evacuate or migrate the servers'
+_GONE = 'For consumers that you know to be gone, purge with --gone UUID'
+_FORCE = 'As a last resort, purge the host with all its allocations: --force'
 
 
 class Objection(NamedTuple):
@@ -49,7 +47,10 @@ class Objection(NamedTuple):
 
 
 def purge_provider(
-    snapshot: Snapshot, provider_uuid: str, verdicts: Mapping[str, Verdict]
+    snapshot: Snapshot,
+    provider_uuid: str,
+    verdicts: Mapping[str, Verdict],
+    known: Collection[str] = _LISTS.keys(),
 ) -> tuple[Snapshot, dict[str, Objection]]:
     """Return the snapshot without a provider and all below it, and objections by consumer UUID.
 
@@ -57,6 +58,7 @@ def purge_provider(
 
     :param snapshot: has the whole tree of the provider
     :param verdicts: by consumer UUID, the allocations that may be freed
+    :param known: the names of the lists of Nova that the verdicts are made with
     :raises UnaccountedUsage: if usage remains that no consumer accounts for
     """
     tree = {state.uuid for state in snapshot.tree(provider_uuid)}
@@ -69,7 +71,7 @@ def purge_provider(
         is_gone = freed >= consumer.allocations.keys()
         rest = consumer.without_providers(tree | freed if is_gone else tree)
         if not freed >= tree & consumer.allocations.keys():
-            objections[uuid] = _make_objection(consumer, rest, verdicts[uuid])
+            objections[uuid] = _make_objection(consumer, rest, verdicts[uuid], known)
         if rest.allocations:
             consumers[uuid] = rest
         else:
@@ -78,18 +80,23 @@ def purge_provider(
     return Snapshot(states, consumers.values(), snapshot.origin), objections
 
 
-def _make_objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Objection:
+def _make_objection(
+    consumer: Consumer, rest: Consumer, verdict: Verdict, known: Collection[str]
+) -> Objection:
     """Return the reason why a consumer should keep what would be freed.
 
     :param rest: the consumer without the allocations that would be freed
+    :param known: the names of the lists of Nova that are known
     """
     if consumer.type == MIGRATION and not verdict.is_under_way:
-        return Objection(_IS_MIGRATION.format(consumer.uuid), True)
+        reason = _IS_MIGRATION if 'migrations' in known else _NO_MIGRATIONS
+        return Objection(f'{reason}: if it is over, purge with --gone {consumer.uuid}', True)
     if verdict.is_under_way:
         return Objection(verdict.reason, True)
+    is_unlisted = verdict.reason == UNKNOWN and 'servers' not in known
+    reason = _NO_SERVERS if is_unlisted else verdict.reason or _AT_HOME
     lost = sorted(_list_classes(consumer) - _list_classes(rest))
-    losing = f'would lose all its {", ".join(lost)}: ' if lost else ''
-    return Objection(f'{losing}{verdict.reason or _AT_HOME}')
+    return Objection(f'{reason}; it would lose all its {", ".join(lost)}' if lost else reason)
 
 
 def _list_classes(consumer: Consumer) -> set[str]:
@@ -99,20 +106,27 @@ def _list_classes(consumer: Consumer) -> set[str]:
 class PurgeRefused(errors.PlacementError):
     """A consumer would lose allocations that it needs; nothing was written.
 
-    :ivar extent: a clause with the number of these consumers
-    :ivar advice: the next steps, those of most consumers first
     :param user_count: the number of consumers with allocations that would be freed
+    :param known: the names of the lists of Nova that are known
     """
 
-    def __init__(self, objections: Sequence[Objection], user_count: int) -> None:
-        # Objections that --force does not overrule come first, as only some are printed.
-        reasons = Counter(sorted(objections, key=lambda objection: not objection.is_final))
-        refused = [f'{format_count(n, "consumer")}: {o.reason}' for o, n in reasons.items()]
-        super().__init__(f'Refused: {join_first_sentences(refused)}')
-        advice = Counter(_WAIT if objection.is_final else _ADVICE for objection in objections)
-        self.advice = [step for step, _ in advice.most_common()]
+    def __init__(
+        self, objections: Sequence[Objection], user_count: int, known: Collection[str]
+    ) -> None:
         needing = f'{len(objections)} of {format_count(user_count, "consumer")}'
-        self.extent = f'{needing} may still need what would be freed'
+        super().__init__(f'{needing} may still need what would be freed')
+        missing = [name for name in _LISTS if name not in known]
+        options = ' '.join(f'--{name} FILE' for name in missing)
+        answers = ' and '.join(_LISTS[name] for name in missing)
+        lists = f'Give the answers of {answers}: {options}'
+        is_final = {objection.is_final for objection in objections}
+        self.next_steps = (
+            *([lists] if missing else ()),
+            *([_WAIT] if True in is_final else ()),
+            *([_EVACUATE] if False in is_final else ()),
+            _GONE,
+            *([_FORCE] if False in is_final else ()),
+        )
 
 
 class PurgeProducer(StateProducer):
@@ -148,16 +162,17 @@ class PurgeProducer(StateProducer):
         """
         tree = {state.uuid for state in live.tree(self._provider_uuid)}
         users = [c for c in live.consumers.values() if not tree.isdisjoint(c.allocations)]
-        verdicts = (
-            self._make_proof(_read_topology(self.client)).judge_consumers(users) if users else {}
-        )
-        after, objections = purge_provider(live, self._provider_uuid, verdicts)
+        verdicts, known = dict[str, Verdict](), frozenset[str]()
+        if users:
+            proof = self._make_proof(_read_topology(self.client))
+            verdicts, known = proof.judge_consumers(users), proof.known_lists
+        after, objections = purge_provider(live, self._provider_uuid, verdicts, known)
         refused = self._note_objections(objections, after)
         if refused:
             for user in users:
                 if user.uuid not in objections:
                     self._note_consumer(user.uuid, 'not needed', verdicts[user.uuid].proof)
-            raise PurgeRefused(refused, len(users))
+            raise PurgeRefused(refused, len(users), known)
         return after
 
     def _note_objections(

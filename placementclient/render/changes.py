@@ -15,6 +15,8 @@ from placementclient.render.lines import wrap_lines
 PLANNED = ('object', 'change', 'before', 'after')
 CARRIED = (*PLANNED, 'state', 'reason')
 _SIGNS = {'create': '+', 'delete': '-'}
+#: How many objects with the same outcome are named.
+_NAMED = 10
 #: The states that a line leaves out.
 _EXPECTED = ('', 'planned', 'done')
 
@@ -84,7 +86,26 @@ def format_rows(
     :param names: of the columns
     :param width: of the longest line, in characters
     """
-    return wrap_lines(map(_format_row, rows), width)
+    lines, outcomes = list[str](), dict[str, list[str]]()
+    for row in rows:
+        if not row[1]:
+            outcomes.setdefault(_format_outcome(row), []).append(format_cell(row[0]))
+            continue
+        lines.append(_format_row(row))
+    for outcome, objects in outcomes.items():
+        lines += _list_objects(outcome, objects)
+    return wrap_lines(lines, width)
+
+
+def _list_objects(outcome: str, objects: Sequence[str]) -> Iterator[str]:
+    """Yield the lines about objects with the same outcome: the outcome once, and their names."""
+    if len(objects) == 1:
+        yield f'{objects[0]}: {outcome}'
+        return
+    yield f'{len(objects)} {outcome}'
+    yield from (f'    {name}' for name in objects[:_NAMED])
+    if len(objects) > _NAMED:
+        yield f'    and {len(objects) - _NAMED} more: --wide prints all'
 
 
 def format_planned(rows: Iterable[ChangeRow]) -> Iterator[str]:
@@ -94,13 +115,8 @@ def format_planned(rows: Iterable[ChangeRow]) -> Iterator[str]:
 
 def _format_row(row: Sequence[object]) -> str:
     """Return one row of the table of a change as text."""
-    name, change, before, after, *result = map(format_cell, row)
-    state, reason = result or ('', '')
-    outcome = ''
-    if state not in _EXPECTED:
-        outcome = f'{state}: {reason}' if reason else state
-    if not change:
-        return f'{name}: {outcome}'
+    name, change, before, after, *_ = map(format_cell, row)
+    outcome = _format_outcome(row)
     if change in _SIGNS:
         sign = _SIGNS[change]
     elif before and after:
@@ -110,6 +126,15 @@ def _format_row(row: Sequence[object]) -> str:
     part = '' if change in _SIGNS else change
     values = ' → '.join(filter(None, (before, after)))
     return ' '.join(filter(None, (sign, name, part, values, outcome and f'({outcome})')))
+
+
+def _format_outcome(row: Sequence[object]) -> str:
+    """Return the state and the reason of a row as text; empty if it is as expected."""
+    _, _, _, _, *result = map(format_cell, row)
+    state, reason = result or ('', '')
+    if state in _EXPECTED:
+        return ''
+    return f'{state}: {reason}' if reason else str(state)
 
 
 def _make_cells(row: ChangeRow) -> tuple[str, str, Facts, Facts]:

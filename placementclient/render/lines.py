@@ -4,7 +4,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from placementclient.basis.wording import wrap_words
+from placementclient.basis.wording import split_last_command, wrap_words
 
 #: The space before an amount and before its unit.
 _IN_AMOUNT = re.compile(r'(?<=\w) (?=\d)|(?<=\d) (?=[KMGTPE]iB)')
@@ -18,7 +18,7 @@ def wrap_lines(lines: Iterable[str], width: int, hanging: int = 4) -> Iterator[s
     """Yield lines of limited width; the further lines of a long one are indented.
 
     A line with gaps of several spaces is wrapped in the gaps, if each of its parts fits a line. A
-    line with colours stays whole.
+    line with colours stays whole. A command at the end of a line has a line of its own.
 
     :param width: of the longest line, in characters; names, UUIDs and amounts are never broken
     :param hanging: how many characters more the further lines are indented
@@ -29,11 +29,17 @@ def wrap_lines(lines: Iterable[str], width: int, hanging: int = 4) -> Iterator[s
             continue
         beginning = _BEGINNING.match(line)
         indent = beginning[0].translate(_CONTINUED) if beginning else ''
-        text = _IN_AMOUNT.sub('\xa0', line)
+        before, command = split_last_command(line)
+        if command and not before:
+            yield line
+            continue
+        text = _IN_AMOUNT.sub('\xa0', before)
         if '  ' in line[len(indent) :]:
             text = _bind_short_parts(text, width - len(indent) - hanging)
         wrapped = wrap_words(text, width, indent + ' ' * hanging)
         yield from (line.replace('\xa0', ' ') for line in wrapped)
+        if command:
+            yield f'{indent}{" " * hanging}{command}'
 
 
 def _bind_short_parts(text: str, longest: int) -> str:

@@ -65,12 +65,10 @@ class PurgeProvider(ChangeCommand):
         try:
             return self.plan_and_apply(purging)
         except PurgeRefused as refusal:
-            # The rows of a dry run have each refusal.
-            summary = () if self.args.dry_run else (str(refusal),)
-            for line in (*summary, *refusal.advice):
-                self.log.error(line)
+            # The rows have each refusal.
             undone = 'would be' if self.args.dry_run else 'was'
-            self.ending = f'Refused: nothing {undone} deleted; {refusal.extent}'
+            self.ending = f'Refused: nothing {undone} deleted; {refusal}'
+            self.next_steps = refusal.next_steps
             self.exit_status = refusal.exit_status
             return changes.make_results_table((), purging.notes)
 
@@ -106,13 +104,13 @@ class PurgeProvider(ChangeCommand):
 
         return make_proof
 
-    def _read_servers(self) -> Mapping[str, Server]:
-        """Return the servers of ``--servers`` by UUID, with the flavors of ``--flavors``."""
+    def _read_servers(self) -> Mapping[str, Server] | None:
+        """Return the servers of ``--servers`` by UUID, if they are given."""
         from placementclient.files import disk
         from placementclient.nova import records
 
         if not self.args.servers:
-            return {}
+            return None
         path = self.args.flavors
         flavors = records.decode_flavors_by_id(disk.read_document(path), path) if path else {}
         parse = partial(records.decode_servers, flavors=flavors)

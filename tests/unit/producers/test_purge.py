@@ -4,10 +4,10 @@
 import pytest
 from msgspec import structs
 
-from placementclient.insight.evidence import Verdict
+from placementclient.insight.evidence import UNKNOWN, Verdict
 from placementclient.model.shortfalls import UnaccountedUsage
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.purge import Objection, purge_provider
+from placementclient.producers.purge import Objection, PurgeRefused, purge_provider
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 HOSTS = cloud(
@@ -63,7 +63,49 @@ def test_purge_names_the_classes_that_a_consumer_would_lose_altogether():
     _, objections = purge_provider(
         with_consumer(holder), UUIDS['host'], {'c': Verdict(reason='why')}
     )
-    assert objections == {'c': Objection('would lose all its MEMORY_MB, VGPU: why')}
+    assert objections == {'c': Objection('why; it would lose all its MEMORY_MB, VGPU')}
+
+
+@pytest.mark.parametrize(
+    ('known', 'kind', 'reason'),
+    [
+        (('servers', 'migrations'), 'INSTANCE', UNKNOWN),
+        (('migrations',), 'INSTANCE', 'no list of servers was given'),
+        (
+            ('servers', 'migrations'),
+            'MIGRATION',
+            'it is a migration that no list has: if it is over, purge with --gone c',
+        ),
+        (
+            ('servers',),
+            'MIGRATION',
+            'it is a migration, and no list of migrations was given: if it is over, purge with '
+            '--gone c',
+        ),
+    ],
+)
+def test_an_objection_says_which_list_was_not_given(known, kind, reason):
+    live = with_consumer(structs.replace(BOTH, type=kind))
+    verdicts = {'c': Verdict(reason=UNKNOWN)}
+    _, objections = purge_provider(live, UUIDS['host'], verdicts, known)
+    assert objections == {'c': Objection(reason, is_final=kind == 'MIGRATION')}
+
+
+@pytest.mark.parametrize(
+    ('known', 'objections', 'steps'),
+    [
+        ((), ['x', 'y'], 'Give the answers of GET /servers|Evacuate|For c|As a last resort'),
+        (('servers', 'migrations'), ['x'], 'Evacuate|For c|As a last resort'),
+        (('servers',), ['final'], 'Give the answers of GET /os|Wait|For c'),
+        (('servers', 'migrations'), ['final', 'x'], 'Wait|Evacuate|For c|As a last resort'),
+    ],
+)
+def test_a_refusal_names_the_next_steps(known, objections, steps):
+    refusal = PurgeRefused([Objection(o, is_final=o == 'final') for o in objections], 2, known)
+    assert str(refusal) == f'{len(objections)} of 2 consumers may still need what would be freed'
+    beginnings = steps.split('|')
+    assert len(refusal.next_steps) == len(beginnings)
+    assert all(map(str.startswith, refusal.next_steps, beginnings))
 
 
 def test_usage_that_no_consumer_answers_for_cannot_be_freed():

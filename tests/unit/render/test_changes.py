@@ -33,3 +33,20 @@ def test_a_line_names_the_change_and_the_reason_why_it_was_not_made():
         '    DISK_GB 21)',
         f'consumer {uuid}: refused: is a migration',
     ]
+
+
+def test_objects_with_the_same_outcome_are_below_it():
+    rows = [
+        ('consumer a', '', '', '', 'refused', 'Nova has it'),
+        ('host', 'VCPU:total', '4', '8', 'planned', ''),
+        ('consumer b', '', '', '', 'not needed', ''),
+        *((f'consumer {n}', '', '', '', 'refused', 'Nova has it') for n in range(11)),
+    ]
+    assert list(changes.format_rows(changes.CARRIED, rows, 80)) == [
+        '~ host VCPU:total 4 → 8',
+        '12 refused: Nova has it',
+        '    consumer a',
+        *(f'    consumer {n}' for n in range(9)),
+        '    and 2 more: --wide prints all',
+        'consumer b: not needed',
+    ]
