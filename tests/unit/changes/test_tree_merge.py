@@ -4,8 +4,11 @@
 import pytest
 
 from placementclient.changes.tree_merge import merge_change
+from placementclient.files import specifications
+from placementclient.planner import planner
 from tests.unit.changes.test_deviations import CHANGE
 from tests.unit.insight.clouds import cloud, provider
+from tests.unit.planner import clouds
 
 [HOST] = CHANGE.before.providers.values()
 CONSUMERS = CHANGE.before.consumers.values()
@@ -39,3 +42,18 @@ def test_an_empty_child_may_be_there_already():
     live = cloud([HOST, provider('gpu', 'host')], CONSUMERS)
     kinds = [type(operation).__name__ for operation in merge_change(CHANGE, live).operations]
     assert (merge_change(CHANGE, live).obstacles, kinds) == ((), ['Reshape'])
+
+
+def test_consumers_that_stay_on_a_target_with_less_capacity_are_not_in_the_way():
+    spec = """
+providers: [{name: gpu, inventories: {VGPU: {allocation_ratio: 1.0}}}]
+moves: [{from_resource_provider: host, to_resource_provider: gpu, moved_resources: {VGPU: 2}}]
+"""
+    gpu = {'gpu': {'inventories': {'VGPU': {'total': 2, 'allocation_ratio': 4.0}}}}
+    host = {'host': {'inventories': {'VGPU': {'total': 2}}, 'children': gpu}}
+    before = clouds.cloud(host, {'moves': {'host': {'VGPU': 1}}, 'stays': {'gpu': {'VGPU': 1}}})
+    parsed = specifications.parse_specification(spec, 'spec.yaml')
+    [change] = planner.plan_reshape(before, parsed, migrations=()).changes
+    live = clouds.applied(before, change)
+    assert merge_change(change, before).obstacles == ()
+    assert merge_change(change, live, backward=True).obstacles == ()
