@@ -50,10 +50,6 @@ LISTS = group_options(
         )
     ),
 )
-_NO_CATALOG = (
-    'There is no service catalog (auth type none or placement_direct), so that no other service '
-    'can be asked'
-)
 _NAMES = tuple(option.dest for option in LISTS)
 #: The lists of every audit, which tell the right allocations of each server.
 NEEDED_LISTS = ('servers', 'migrations')
@@ -133,13 +129,11 @@ class _ListReader:
             self._note_failure(name, source.service, failure)
 
     def _note_absence(self, name: str, service_name: str, absence: service.NoService) -> None:
-        """Note that the catalog, which may be missing itself, lacks the service of a list."""
+        """Note that the catalog lacks the service of a list; without a catalog nothing is wrong."""
         from placementclient.nova.service import NoCatalog
 
         self._silent[service_name] = absence
-        if isinstance(absence, NoCatalog):
-            self.lists.failures[name] = _NO_CATALOG
-        else:
+        if not isinstance(absence, NoCatalog):
             self.lists.failures[name] = str(absence)
             self.lists.absent.add(name)
 

@@ -30,9 +30,15 @@ class WriteReport(base.PlacementCommand):
     the fill of each host, and the findings of the audit. Lists can be searched, filtered, and saved
     as CSV. With --plan it has each host before and after, and the place of each server with the
     reason. Use it for a change request, or for the morning meeting.
+
+    Leaked allocations, and the names of servers, need the lists of servers and migrations. To
+    compare two days, use resource provider snapshot diff.
     """
 
-    examples = ('--snapshot cloud.json --plan plan.json -o report.html',)
+    examples = (
+        '--servers servers.json --migrations migrations.json -o report.html',
+        '--snapshot cloud.json --plan plan.json -o report.html',
+    )
     auth_required = False
     statuses = ((ExitStatus.DIFFERS, _UNUSABLE),)
     options = (
@@ -89,6 +95,10 @@ class WriteReport(base.PlacementCommand):
             )
         )
         self.warn(findings.describe_cells_down(cloud.hosts_of_cells_down))
+        missing = [name for name in audit_lists.NEEDED_LISTS if name not in lists.records]
+        if missing and not lists.failures and not lists.faults and self.app.stderr.isatty():
+            files = ', '.join(f'--{name} FILE' for name in missing)
+            self.log_hint(f'Names of servers and leaked allocations: add {files}')
         report = Report(
             cloud,
             result,

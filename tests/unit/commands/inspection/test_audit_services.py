@@ -19,15 +19,7 @@ READERS = (
 
 def test_an_audit_without_a_catalog_names_the_missing_lists(placement, service):
     service.always({'resource_providers': []})
-    assert placement('resource provider audit -f json') == Result(
-        0,
-        '[]\n',
-        'There is no service catalog (auth type none or placement_direct), so that no other '
-        'service can be asked. Give the lists as files: '
-        '--servers FILE, --migrations FILE, --services FILE, --hypervisors FILE, --flavors FILE, '
-        '--limits FILE, --nodes FILE, --ports FILE, --agents FILE, --subnets FILE'
-        f'\n{ALL_LEFT_OUT}',
-    )
+    assert placement('resource provider audit -f json') == Result(0, '[]\n', ALL_LEFT_OUT)
 
 
 @pytest.fixture

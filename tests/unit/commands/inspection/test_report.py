@@ -66,15 +66,18 @@ def test_a_plan_for_another_cloud_is_refused(placement, tmp_path):
     assert 'cloud.json: not a plan, but a snapshot (--snapshot takes it)\n' in wrong.stderr
 
 
-def test_report_with_lists_shows_orphans(placement, tmp_path):
+def test_report_with_lists_shows_orphans(placement, tmp_path, monkeypatch):
     cloud = save(tmp_path, 'cloud.json', small())
     servers = save(
         tmp_path, 'servers.json', [{'ID': 'other', 'Name': 'n', 'Status': 'ACTIVE', 'Host': 'h'}]
     )
     migrations = save(tmp_path, 'migrations.json', [])
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    hint = 'Names of servers and leaked allocations: add --servers FILE, --migrations FILE\n'
     rows = []
     for lists in ('', f'--servers {servers} --migrations {migrations}'):
         result = placement(f'{REPORT} --snapshot {cloud} {lists}')
+        assert (result.stderr == hint) == (not lists)
         records = embedded(result.stdout)
         rows.append({records['texts'][check] for _, check, *_ in records['findings']})
     assert 'orphan' not in rows[0]
