@@ -199,6 +199,5 @@ class JSONReader:
         return match[1]
 
     def _find_place(self, position: int) -> Place:
-        """Return the line and the column of a position."""
         line = bisect_left(self._breaks, position)
         return line + 1, position - (self._breaks[line - 1] if line else -1)

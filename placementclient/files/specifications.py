@@ -162,7 +162,6 @@ def _read_trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
 
 
 def _read_selection(cursor: Cursor) -> TreeSelection:
-    """Return the conditions on the trees."""
     readers: dict[str, Callable[[Cursor], tuple[str, ...]]] = {
         'name': Cursor.texts,
         'uuid': lambda at: at.sequence(Cursor.uuid),

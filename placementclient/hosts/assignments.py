@@ -4,7 +4,7 @@
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from placementclient.hosts.libvirt import Domain, HostFacts
@@ -234,11 +234,8 @@ def _make_missing_device_finding(
     if domain.functions:
         state = f'has the PCI devices {", ".join(domain.functions)}'
         state += ', as with a VFIO variant driver'
-    holds = f'holds {_format_amounts(resources, classes)} on {facts.hostname}'
+    amounts = (f'{resources[name]} {name}' for name in sorted(classes & resources.keys()))
+    holds = f'holds {", ".join(amounts)} on {facts.hostname}'
     return make_contradiction(
         domain.uuid, f'{holds}, {state}, and has no mediated device', domain.path
     )
-
-
-def _format_amounts(resources: Mapping[str, int], classes: Collection[str]) -> str:
-    return ', '.join(f'{resources[name]} {name}' for name in sorted({*classes} & resources.keys()))

@@ -91,14 +91,12 @@ def _name_providers(before: Snapshot, after: Snapshot) -> dict[str, str]:
 
 
 def _drop_empty_fields(content: Content | None) -> Content | None:
-    """Return the fields with a value that is not empty."""
     if content is None:
         return None
     return {field: value for field, value in content.items() if value not in (None, [], '')}
 
 
 def _describe_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
-    """Return the fields of a provider; ``None`` if the snapshot lacks it."""
     state = snapshot.providers.get(uuid)
     if state is None:
         return None
@@ -123,7 +121,6 @@ def _describe_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) 
 
 
 def _describe_consumer(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
-    """Return the fields of a consumer; ``None`` if the snapshot lacks it."""
     consumer = snapshot.consumers.get(uuid)
     if consumer is None:
         return None

@@ -32,7 +32,6 @@ class ReportedNames(NamedTuple):
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot) -> ReportedNames:
-        """Return the names that providers of a snapshot have."""
         states = snapshot.providers.values()
         return cls(
             {name for state in states for name in state.inventories},
@@ -74,7 +73,6 @@ def find_absent_names(reported: ReportedNames, request: CandidateRequest) -> Ite
 
 
 def _find_absent_classes(reported: ReportedNames, requested: Set[str]) -> Iterator[Finding]:
-    """Yield a finding for each requested class of which no provider has inventory."""
     for name in sorted(requested - reported.classes):
         hint = '' if name in STANDARDS else suggest_similar(name, {*reported.classes, *STANDARDS})
         severity = Severity.INFO if name in STANDARDS else Severity.ERROR
@@ -82,7 +80,6 @@ def _find_absent_classes(reported: ReportedNames, requested: Set[str]) -> Iterat
 
 
 def _find_absent_traits(reported: ReportedNames, required: Iterable[str]) -> Iterator[Finding]:
-    """Yield a finding for each required trait that no provider has."""
     for names in _find_unmet_alternatives(required, reported.traits):
         possible = {*reported.traits, *_list_standard_traits()}
         hint = suggest_similar((name for name in names if name not in possible), possible)
@@ -91,7 +88,6 @@ def _find_absent_traits(reported: ReportedNames, required: Iterable[str]) -> Ite
 
 
 def _find_absent_aggregates(reported: ReportedNames, requested: Iterable[str]) -> Iterator[Finding]:
-    """Yield a finding for each requested aggregate without a member."""
     for names in _find_unmet_alternatives(requested, reported.aggregates):
         wrong = ', '.join(name for name in names if not is_uuid(name))
         if wrong:
@@ -101,7 +97,6 @@ def _find_absent_aggregates(reported: ReportedNames, requested: Iterable[str]) -
 
 
 def _list_standard_traits() -> list[str]:
-    """Return the names of all traits of ``os-traits``."""
     # Loaded only here: it takes longer than all the rest of this module.
     import os_traits
 

@@ -56,7 +56,6 @@ class CandidateCount:
 
     @property
     def total(self) -> int:
-        """The number of all candidates."""
         return sum(tree.count for tree in self.trees)
 
     @property

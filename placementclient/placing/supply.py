@@ -37,9 +37,10 @@ class Supply:
         self._labels = list(map(_label_part, self._parts))
         self._common = [number for number, part in enumerate(self._parts) if not part.group]
         #: Whether one part of a server may take what another one needs, whatever the site.
-        self._is_tied = (
-            self._has_shared_class() or self._is_isolated() or bool(request.same_subtree)
-        )
+        classes = Counter(name for part in self._parts for name, _ in part.resources)
+        is_isolated = bool(self._request.apart) and len(self._parts) - len(self._common) > 1
+        has_shared_class = max(classes.values(), default=0) > 1
+        self._is_tied = has_shared_class or is_isolated or bool(request.same_subtree)
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
         sites = list(self._find_sites(topology.trees if trees is None else trees))
@@ -61,15 +62,6 @@ class Supply:
             for part, label in enumerate(self._labels)
         }
         return self._count_servers(chosen), by_class
-
-    def _has_shared_class(self) -> bool:
-        """Return True if two parts of the request ask for the same class."""
-        classes = Counter(name for part in self._parts for name, _ in part.resources)
-        return max(classes.values(), default=0) > 1
-
-    def _is_isolated(self) -> bool:
-        """Return True if parts must not share a provider."""
-        return bool(self._request.apart) and len(self._parts) - len(self._common) > 1
 
     def _count_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
         """Return for how many servers each pool serves a part, by its UUID and the part."""

@@ -57,11 +57,6 @@ def _find_missing_class(
         yield cloud.make_finding(root, facts, reason=_REPORTED)
 
 
-def _is_unusable(node: BaremetalNode) -> bool:
-    """Return True if nova-compute reserves a node on which no server is."""
-    return bool(node.withheld) or node.state not in ('', 'available', 'active')
-
-
 def _find_state_differences(
     cloud: Cloud, node: BaremetalNode, root: ProviderState
 ) -> Iterator[Finding]:
@@ -74,7 +69,8 @@ def _find_state_differences(
             if cloud.lists.has_list('servers'):
                 building = next(filter(None, map(cloud.find_skip_reason, holding)), '')
             yield cloud.make_finding(root, {'holds': holding}, reason=_HOLDER, passed_over=building)
-    elif is_free and _is_unusable(node):
+    elif is_free and (node.withheld or node.state not in ('', 'available', 'active')):
+        # Nova-compute reserves such a node.
         yield from _find_offered_classes(cloud, node, root)
     elif is_free and node.state == 'available':
         yield from _find_reserved_classes(cloud, root)

@@ -179,7 +179,6 @@ class Cloud:
         return make_finding(state.name, facts, (root,), remedy, reason, passed_over)
 
     def provider_name(self, provider_uuid: str) -> str:
-        """Return the name of a provider."""
         return self.snapshot.providers[provider_uuid].name
 
     def name_amounts(self, allocations: Allocations) -> dict[str, dict[str, int]]:
@@ -298,7 +297,6 @@ class AuditedConsumer:
         return [root for root in self.hosts if root not in home] if len(home) == 1 else []
 
     def find_root(self, provider_uuid: str) -> str:
-        """Return the UUID of the root of a provider."""
         return self.cloud.snapshot.providers[provider_uuid].provider.root_uuid
 
     def was_evacuated_from(self, root_uuid: str) -> bool:

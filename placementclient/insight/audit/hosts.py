@@ -84,18 +84,12 @@ def _compare_inventories(
         inventories = [state.inventories[name] for state in providers[name]]
         if inventories and all(i.reserved >= i.total for i in inventories):
             continue
-        differences = _compare_total(cloud, root, name, sum(i.total for i in inventories), reported)
+        total, differences = sum(i.total for i in inventories), dict[str, tuple[int, int]]()
+        if not _is_difference_explained(cloud, root, name, reported - total):
+            differences['total'] = (total, reported)
         if is_empty and inventories:
             differences |= _compare_reserved(hypervisor, name, sum(i.reserved for i in inventories))
         yield from _make_inventory_findings(root, name, providers[name], differences)
-
-
-def _compare_total(
-    cloud: Cloud, root: ProviderState, name: str, total: int, reported: int
-) -> dict[str, tuple[int, int]]:
-    """Return the total of a class and the hypervisor's, if nothing explains their difference."""
-    is_same = total == reported or _is_difference_explained(cloud, root, name, reported - total)
-    return {} if is_same else {'total': (total, reported)}
 
 
 def _make_inventory_findings(
@@ -145,7 +139,12 @@ def _compare_reserved(
 
 
 def _is_difference_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:
-    """Return True if dedicated CPUs or shared disks explain the difference of two totals."""
+    """Return True if totals are equal, or if dedicated CPUs or shared disks explain the difference.
+
+    :param lacking: the hypervisor's total minus that of Placement
+    """
+    if not lacking:
+        return True
     # Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of
     # hosts.
     if name == 'VCPU':

@@ -40,7 +40,9 @@ def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the devices whose bandwidth differs from the configuration of Neutron's agent."""
     agents = cloud.lists.agents or ()
     has_providers = any(NEUTRON_PROVIDER.fullmatch(state.name) for state in cloud.list_providers())
-    if agents and has_providers and not any(map(_reports_resources, agents)):
+    # An agent that is not synced reports bandwidths that Neutron has not written.
+    is_comparable = any(a.bandwidths is not None or a.is_synced is False for a in agents)
+    if agents and has_providers and not is_comparable:
         raise MissingFields(
             'no agent reports bandwidths, as those of OVN never do: nothing can be compared'
         )
@@ -52,11 +54,6 @@ def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
             subject = f'{agent.host}:{agent.type}'
             yield make_finding(subject, {'resources_synced': False}, roots, reason=_RESTART_AGENT)
         yield from _compare_bandwidths(cloud, agent)
-
-
-def _reports_resources(agent: NetworkAgent) -> bool:
-    """Return True if an agent reports bandwidths, or that Neutron has not written its providers."""
-    return agent.bandwidths is not None or agent.is_synced is False
 
 
 def _compare_bandwidths(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
@@ -99,7 +96,6 @@ def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _is_on_host(agent: NetworkAgent, hypervisor: str) -> bool:
-    """Return True if an agent is on the host of a hypervisor."""
     reported = {name for name, _ in agent.bandwidths or ()}
     return hypervisor in reported or is_same_host(agent.host, hypervisor)
 

@@ -117,7 +117,6 @@ def _find_broken_rules(
 
 
 def _read_trait_rules(flavor: Flavor, image: Image | None) -> Iterator[_TraitRule]:
-    """Yield the rule of each trait in a flavor or an image."""
     for key, rule in chain(flavor.extra_specs.items(), image.properties.items() if image else ()):
         match = EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'trait':

@@ -201,7 +201,10 @@ def _split_request(request: CandidateRequest, bare: Uuids) -> Request:
     trees |= {suffix: group.in_tree for suffix, group in request.groups.items()}
     single: list[Filter] = []
     if not request.common.resources:
-        single = _split_conditions(request.common)
+        # Each trait may be on another provider; one provider meets the other conditions.
+        single = [Filter(required=(trait,)) for trait in request.common.required]
+        others = request.common._replace(required=())
+        single += [] if others == Filter() else [others]
         request = request._replace(common=Filter())
     grouped = parse_request(request)
     parts = [
@@ -215,13 +218,3 @@ def _split_request(request: CandidateRequest, bare: Uuids) -> Request:
         apart=frozenset(apart),
         root_required=split_alternatives(request.root_required),
     )
-
-
-def _split_conditions(common: Filter) -> list[Filter]:
-    """Return the conditions of the common group without resources, one for each provider.
-
-    Each trait may be on another provider; the other conditions hold for one.
-    """
-    traits = [Filter(required=(trait,)) for trait in common.required]
-    others = common._replace(required=())
-    return traits if others == Filter() else [*traits, others]

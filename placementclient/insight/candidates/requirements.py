@@ -89,7 +89,6 @@ def list_requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
 
 
 def _list_group_requirements(suffix: str, group: Filter) -> Iterator[Requirement]:
-    """Yield the requirements of a group, one by one."""
     for name, amount in group.resources.items():
         yield Requirement(RequirementKind.RESOURCE, name, suffix, amount)
     for kind, values in (
@@ -165,7 +164,6 @@ def select_askable_requirements(retained: Collection[Requirement]) -> frozenset[
 
 
 def _build_filter(group: Collection[Requirement]) -> Filter:
-    """Return the group of a request with some requirements."""
     return Filter(
         {need.value: need.amount for need in group if need.is_resource},
         required=_select_values(group, RequirementKind.TRAIT),
@@ -177,5 +175,4 @@ def _build_filter(group: Collection[Requirement]) -> Filter:
 
 
 def _select_values(group: Collection[Requirement], kind: RequirementKind) -> tuple[str, ...]:
-    """Return the values of the requirements of a kind."""
     return tuple(requirement.value for requirement in group if requirement.kind is kind)

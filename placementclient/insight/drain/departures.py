@@ -108,14 +108,12 @@ def _is_baremetal(server: ServerFacts) -> bool:
 
 
 def _has_accelerator(server: ServerFacts) -> bool:
-    """Return True if a server has an accelerator of Cyborg."""
     if server.features is not None and server.features.specs.get(PROFILE_SPEC):
         return True
     return any(name == 'FPGA' or OWNER_CYBORG in state.traits for state, name in server.allocated)
 
 
 def _has_encrypted_memory(server: ServerFacts) -> bool:
-    """Return True if the memory of a server is encrypted."""
     if server.features is not None and server.features.requires_feature('mem_encryption'):
         return True
     return any(name == _MEMORY for _, name in server.allocated)

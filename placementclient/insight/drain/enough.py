@@ -69,8 +69,9 @@ class _RemedySearch:
             )
             if number is None:
                 return
+            name = self._cloud.snapshot.providers[root].name
             hosts = '' if sentences else ' empty host' if number == 1 else ' empty hosts'
-            sentences.append(f'{number}{hosts} like {self._name_host(root)}')
+            sentences.append(f'{number}{hosts} like {name}')
         yield ' and '.join(sentences)
 
     def _is_enough_with_hosts(
@@ -122,7 +123,7 @@ class _RemedySearch:
                 for kind, servers in self._kinds.items()
             }
             if _can_place_all(self._cloud, kinds, self._emptied - {root}):
-                yield f'leave {self._name_host(root)} out'
+                yield f'leave {self._cloud.snapshot.providers[root].name} out'
                 return
 
     def _is_enough(self, changed: Sequence[ProviderState]) -> bool:
@@ -130,9 +131,6 @@ class _RemedySearch:
         providers = self._cloud.snapshot.providers | {state.uuid: state for state in changed}
         snapshot = Snapshot(providers.values(), self._cloud.snapshot.consumers.values())
         return _can_place_all(self._cloud.with_snapshot(snapshot), self._kinds, self._emptied)
-
-    def _name_host(self, root: str) -> str:
-        return self._cloud.snapshot.providers[root].name
 
 
 def _can_place_all(

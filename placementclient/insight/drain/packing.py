@@ -45,7 +45,6 @@ class Packing:
 
     @property
     def server_count(self) -> int:
-        """The number of the servers of the problem."""
         return sum(self.problem.counts.values())
 
     @property

@@ -103,7 +103,6 @@ class Problem:
 
     @cached_property
     def host_numbers(self) -> Sequence[HostNumber]:
-        """The numbers of all hosts, in their order."""
         return [HostNumber(number) for number in range(len(self.hosts))]
 
     @cached_property
@@ -116,7 +115,6 @@ class Problem:
 
     @cached_property
     def hosts_by_shape(self) -> Mapping[ShapeNumber, Sequence[HostNumber]]:
-        """The numbers of the hosts of each shape."""
         numbers = defaultdict[ShapeNumber, list[HostNumber]](list)
         for number in self.host_numbers:
             numbers[self.hosts[number].shape].append(number)

@@ -78,10 +78,9 @@ def decide_room(
         return RoomProblem(problem, kind, new.server_count, chosen, occupants.offloaded)
 
     # Of alike servers, those come first that Nova moves live.
-    servers = sorted(
-        occupants.servers, key=lambda server: _find_move_state(cloud, server) is MoveState.COLD
-    )
-    movable = (s for s in servers if _find_move_state(cloud, s) is not MoveState.CANNOT_MOVE)
+    states = {s.server: cloud.find_departure(s.server).state for s in occupants.servers}
+    servers = sorted(occupants.servers, key=lambda s: states[s.server] is MoveState.COLD)
+    movable = (s for s in servers if states[s.server] is not MoveState.CANNOT_MOVE)
     kinds = group_by_kind(movable, cloud.number_strict_request)
     strict = find_ordered_moves(build_room(kinds), cloud.snapshot, pace, effort)
     lax = FewestMoves(strict.bound)
@@ -111,7 +110,7 @@ def _combine_results(
         stuck = {
             server.server
             for server in lax.leaving
-            if _find_move_state(cloud, server) is MoveState.CANNOT_MOVE
+            if cloud.find_departure(server.server).state is MoveState.CANNOT_MOVE
         }
         unsettled = [finding for finding in occupants.unsettled if finding.subject in stuck]
         return RoomDecision(DrainVerdict.DEPENDS, room, (), bound, lax.leaving, unsettled)
@@ -120,8 +119,3 @@ def _combine_results(
     is_fewest = len(strict.moves) == strict.bound
     verdict = DrainVerdict.YES if is_fewest else DrainVerdict.UNDETERMINED
     return RoomDecision(verdict, room, strict.moves, bound)
-
-
-def _find_move_state(cloud: DrainCloud, server: ServerMove) -> MoveState:
-    """Return the way in which Nova moves a server."""
-    return cloud.find_departure(server.server).state
