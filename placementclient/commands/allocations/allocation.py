@@ -141,12 +141,12 @@ class UnsetAllocation(base.Lister):
         }
         classes, generation = set(self.args.resource_class), self.args.generation
 
-        def read_consumer() -> tuple[Consumer, Consumer]:
+        def read_before_and_after() -> tuple[Consumer, Consumer]:
             consumer = api.allocation.show(self.client, self.args.consumer).value
             return consumer, _remove_allocations(consumer, providers, classes)
 
         def write_remaining() -> None:
-            consumer, after = read_consumer()
+            consumer, after = read_before_and_after()
             if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{self.args.consumer}'")
             if after.allocations == consumer.allocations:
@@ -159,7 +159,7 @@ class UnsetAllocation(base.Lister):
             api.allocation.set(self.client, after, replaces_owner=True)
 
         def is_removed() -> bool:
-            consumer, after = read_consumer()
+            consumer, after = read_before_and_after()
             return after.allocations == consumer.allocations
 
         attempts.confirm_write(self.client, write_remaining, is_removed, generation)
@@ -214,7 +214,7 @@ class SubmitReshape(base.PlacementCommand):
 def _send_body_of_file(
     command: base.PlacementCommand, send: Callable[[Client, Mapping[str, object]], object]
 ) -> None:
-    """Send the body of a request that is in the file of ``--file``."""
+    """Send the document in the file of ``--file`` as the body of a request."""
     from placementclient.files import disk
 
     try:
@@ -225,16 +225,13 @@ def _send_body_of_file(
     attempts.retry_conflicts(command.client, lambda: send(command.client, body), body)
 
 
-def _make_allocation_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
-    """Return the table of the allocations of a consumer, with the columns of ``--long`` and ``-c``.
-
-    :param shown: the answer of Placement
-    """
-    output = columns.list_allocations(shown, command.version)
+def _make_allocation_table(command: base.Lister, answer: Read[Consumer]) -> columns.Output:
+    """Return the table of a consumer's allocations, with the columns of ``--long`` and ``-c``."""
+    output = columns.list_allocations(answer, command.version)
     if 'long' in command.args:
-        output = command.add_modified_date(output, shown)
+        output = command.add_modified_date(output, answer)
     names = functools.partial(
-        api.resource_provider.read_names, command.client, shown.value.allocations
+        api.resource_provider.read_names, command.client, answer.value.allocations
     )
     return command.add_names(output, names, for_people=True)
 
@@ -278,8 +275,8 @@ def _parse_mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[
 def _remove_allocations(consumer: Consumer, providers: set[str], classes: set[str]) -> Consumer:
     """Return a consumer without its allocations of some classes on some providers.
 
-    :param providers: their UUIDs; empty: all
-    :param classes: the resource classes to remove; empty: all
+    :param providers: the UUIDs of the providers; empty: all
+    :param classes: the resource classes; empty: all
     """
     allocations = {}
     for uuid, resources in consumer.allocations.items():

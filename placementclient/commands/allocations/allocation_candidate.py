@@ -54,7 +54,7 @@ class _StoreInGroup(argparse.Action):
 
 
 def _get_groups(namespace: argparse.Namespace) -> dict[str, argparse.Namespace]:
-    """Return the options of each request group by its suffix, to read them or to add a group."""
+    """Return the options of each request group by its suffix, which can be changed."""
     groups: dict[str, argparse.Namespace] = vars(namespace).setdefault(_GROUPS, {})
     return groups
 
@@ -133,7 +133,7 @@ def parse_request(
     """Return the request for candidates that the options describe.
 
     :param find: returns the UUID of a provider by its name or UUID; default: Placement is asked
-    :param needs_resources: whether the request needs resources; else Nova's request is added to it
+    :param needs_resources: whether a request without resources is an error
     :raises errors.BadArgument: if a group lacks resources, or a value is no number
     """
     by_group = _get_groups(args)

@@ -90,8 +90,8 @@ class MoveAllocation(ChangeCommand):
         return _list_allocations(self, uuid)
 
     def _move_allocations(self, move: _Move, consumer: Consumer) -> Consumer:
-        """Return a consumer after a move; unchanged if the move was made before this run."""
-        _refuse_empty_consumer(consumer)
+        """Return a consumer after a move, or as it is if an earlier run has made the move."""
+        _refuse_consumer_without_allocations(consumer)
         if move.is_made_for(consumer):
             offered = api.inventory.list(self.client, move.source).value
             if move.can_explain_target(consumer, offered.keys()):
@@ -103,7 +103,8 @@ class MoveAllocation(ChangeCommand):
 class _Move:
     """A move of the allocations of a consumer from one resource provider to another.
 
-    :param source: the UUID of the one, ``target`` that of the other
+    :param source: the UUID of the first provider
+    :param target: the UUID of the second provider
     :param classes: the resource classes; empty: all that the consumer holds on the source
     :param source_name: the source as the operator names it, for errors
     """
@@ -122,10 +123,10 @@ class _Move:
         return bool(on_target) and not on_source
 
     def can_explain_target(self, consumer: Consumer, source_classes: Set[str]) -> bool:
-        """Return whether the allocations on the target can be those of the source.
+        """Return whether the allocations on the target can be those that were on the source.
 
-        The service does not know what a consumer held once. But what the consumer holds on a third
-        provider, or what the source has no inventory of, did not come from the source.
+        They cannot if the consumer holds the class on a third provider too, or if the source has no
+        inventory of it.
 
         :param source_classes: the classes of which the source has inventory
         """
@@ -136,10 +137,7 @@ class _Move:
         return bool(moved) and moved <= source_classes and moved.isdisjoint(elsewhere)
 
     def apply(self, consumer: Consumer) -> Consumer:
-        """Return a consumer after the move.
-
-        :raises errors.PlacementError: if the consumer does not hold the classes on the source
-        """
+        """Return a consumer after the move; raise an error if the source lacks the classes."""
         on_source = dict(consumer.allocations.get(self.source, {}))
         on_target = dict(consumer.allocations.get(self.target, {}))
         missing = self.classes.difference(on_source)
@@ -196,7 +194,7 @@ class ResizeAllocation(ChangeCommand):
         client, uuid, expected = self.client, self.args.consumer, self.args.generation
 
         def edit_consumer(consumer: Consumer) -> Consumer:
-            _refuse_empty_consumer(consumer)
+            _refuse_consumer_without_allocations(consumer)
             after = set_amounts(consumer)
             if expected not in (None, consumer.generation):
                 wrong = f'The generation is {consumer.generation}, not {expected}'
@@ -225,12 +223,7 @@ class ResizeAllocation(ChangeCommand):
     def _set_amounts(
         self, amounts: Mapping[str, int], provider: str | None, consumer: Consumer
     ) -> Consumer:
-        """Return a consumer with new amounts of classes that it holds.
-
-        :param amounts: the amounts by resource class
-        :param provider: the UUID of the provider on which they are set; None: the only one with
-            the class
-        """
+        """Return a consumer with new amounts on a provider, or on the only one with the class."""
         allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
         for name, amount in amounts.items():
             holder = self._find_provider_with_class(consumer, name, provider)
@@ -243,11 +236,7 @@ class ResizeAllocation(ChangeCommand):
         return replace(consumer, allocations=allocations)
 
     def _find_provider_with_class(self, consumer: Consumer, name: str, provider: str | None) -> str:
-        """Return the UUID of the provider on which a consumer holds a class.
-
-        :param name: the resource class
-        :param provider: the UUID of the only provider that counts; None: all count
-        """
+        """Return the UUID of the provider, among all or the given one, on which a class is held."""
         holding = [
             uuid
             for uuid, part in consumer.allocations.items()
@@ -274,7 +263,6 @@ class ResizeAllocation(ChangeCommand):
         return holding[0]
 
     def _refuse_lack_of_room(self, before: Consumer, after: Consumer) -> None:
-        """Refuse amounts for which a provider has no room."""
         from placementclient.producers.consumer_edit import check_room, list_changed_providers
         from placementclient.reading.facets import read_facets
 
@@ -327,7 +315,7 @@ class TransferAllocation(base.Lister):
         return bool(target.allocations) and not source.allocations
 
     def _transfer_allocations(self) -> None:
-        """Write both consumers in one request, unless the transfer was made before this run."""
+        """Write both consumers in one request, unless an earlier run has made the transfer."""
         source, target = self._read_consumers()
         if not source.allocations:
             if not target.allocations:
@@ -358,22 +346,17 @@ class TransferAllocation(base.Lister):
 
 
 def _plan_consumer_edit(
-    command: ChangeCommand, name: str, edit: Callable[[Consumer], Consumer]
+    command: ChangeCommand, command_name: str, edit: Callable[[Consumer], Consumer]
 ) -> columns.Output:
-    """Show the change of the consumer of the argument ``<consumer>``, or write it as a plan.
-
-    :param name: the name of the command, for the plan
-    :param edit: returns the consumer after the change
-    """
+    """Show the change of the consumer of ``<consumer>``, or write it as a plan."""
     from placementclient.producers.consumer_edit import ConsumerEditProducer
 
     return command.plan_and_apply(
-        ConsumerEditProducer(command.client, name, command.args.consumer, edit)
+        ConsumerEditProducer(command.client, command_name, command.args.consumer, edit)
     )
 
 
-def _refuse_empty_consumer(consumer: Consumer) -> None:
-    """Raise an error for a consumer without allocations."""
+def _refuse_consumer_without_allocations(consumer: Consumer) -> None:
     if not consumer.allocations:
         raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
 

@@ -76,7 +76,7 @@ class ClaimAllocation(base.Lister):
         return columns.list_claimed_candidates(shown, summaries, names, self.client.microversion)
 
     def _find_earlier_claim(self, request: CandidateRequest) -> Candidate | None:
-        """Return the allocations of the consumer if they are an earlier claim of the same."""
+        """Return the allocations of the consumer if an earlier run has claimed the request."""
         consumer = api.allocation.show(self.client, self.args.consumer).value
         if not self._is_claimed(consumer, request):
             return None
@@ -86,7 +86,7 @@ class ClaimAllocation(base.Lister):
     def _summarize_full_providers(
         self, claimed: Candidate, summaries: Mapping[str, ProviderSummary]
     ) -> dict[str, ProviderSummary]:
-        """Return the places of claimed providers that are in no candidate, as they are full."""
+        """Return the parents and roots of claimed providers that are full, so in no candidate."""
         full = {}
         for uuid in claimed.allocations.keys() - summaries.keys():
             provider = api.resource_provider.show(self.client, uuid).value
@@ -95,7 +95,7 @@ class ClaimAllocation(base.Lister):
         return full
 
     def _claim_candidate(self, candidates: Iterator[Candidate]) -> Candidate:
-        """Allocate the first candidate that Placement grants, and return it."""
+        """Allocate and return the first candidate that is granted; else raise ClaimRefused."""
         refusals: list[errors.Conflict] = []
         for candidate in candidates:
             try:
@@ -116,7 +116,7 @@ class ClaimAllocation(base.Lister):
         raise unclaimed
 
     def _write_candidate(self, candidate: Candidate) -> None:
-        """Allocate a candidate; after a lost answer, a claim that is there counts as granted."""
+        """Allocate a candidate; after a lost answer, accept the claim if the consumer has it."""
 
         def read_consumer() -> Consumer:
             return api.allocation.show(self.client, self.args.consumer).value

@@ -50,7 +50,7 @@ _PRINT_REQUEST = Flag(
 class _ServerRequest(NamedTuple):
     """Nova's request for a server.
 
-    :ivar places: replaces IDs of aggregates and of the project by names in the output
+    :ivar places: names for the IDs of aggregates and of the project in the output
     :ivar group_uuid: the server group of the server; None without one
     """
 
@@ -62,10 +62,9 @@ class _ServerRequest(NamedTuple):
 class _Question(NamedTuple):
     """The request to explain.
 
-    :ivar places: replaces IDs of aggregates by names in the output
-    :ivar second: the request that Nova sends if the first one has no candidates; None: there is
-        only one
-    :ivar server: None if the operator has given the resources
+    :ivar places: names for the IDs of aggregates in the output
+    :ivar second: the request that Nova sends if the first has no candidates; None: there is none
+    :ivar server: the request for a server; None if the operator has given the resources
     """
 
     first: CandidateRequest
@@ -75,7 +74,7 @@ class _Question(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """A request with its explanation, and with what Placement grants by its second one."""
+    """A request, its explanation, and the trees that Placement grants for Nova's second request."""
 
     question: _Question
     explanation: Explanation
@@ -144,25 +143,25 @@ class ExplainCandidate(DocumentCommand):
             raise UsageError(str(wrong)) from None
         if not answer.explanation.is_met:
             self.exit_status = ExitStatus.INFEASIBLE
-        return self._make_text(answer)
+        return self._format_answer(answer)
 
     @property
-    def _is_server(self) -> bool:
-        """Return whether the request is that of Nova for a server."""
+    def _is_for_server(self) -> bool:
+        """Return whether the command explains Nova's request for a server."""
         return bool(self.args.flavor or self.args.server)
 
     def _refuse_wrong_combinations(self) -> None:
         """Refuse options that exclude each other, and those of a server without a server."""
         if self.args.flavor and self.args.server:
             raise UsageError('--server has a flavor: leave out --flavor')
-        if self._is_server:
+        if self._is_for_server:
             return
         for option in (_PRINT_REQUEST, *_SERVER_OPTIONS):
             if option.is_set(self.args):
                 raise UsageError(f'{option.flags[-1]} is for --flavor and --server')
 
     def _explain_live(self) -> _Answer:
-        """Explain the request by the answers of Placement."""
+        """Explain the request by requests to Placement."""
         from placementclient.producers import inquiry, names
         from placementclient.render import explanations
 
@@ -176,8 +175,8 @@ class ExplainCandidate(DocumentCommand):
             unknown = inquiry.find_unknown_names(self.client, question.first)
             if unknown == inquiry.NOTHING:
                 raise
-            self.warn(explanations.describe_unknown_names(*unknown, is_nova=self._is_server))
-            if not self._is_server and (hint := names.suggest_name(self.client, refusal)):
+            self.warn(explanations.describe_unknown_names(*unknown, is_nova=self._is_for_server))
+            if not self._is_for_server and (hint := names.suggest_name(self.client, refusal)):
                 self.log.warning(hint.removeprefix('. '))
             explanation = self._ask_placement(question.first, unknown)
         fallback = None
@@ -187,7 +186,7 @@ class ExplainCandidate(DocumentCommand):
         return _Answer(question, explanation, fallback)
 
     def _ask_placement(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
-        """Return the explanation of a request, for which Placement is asked."""
+        """Ask Placement for the explanation of a request without its unknown names."""
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
 
@@ -249,8 +248,8 @@ class ExplainCandidate(DocumentCommand):
         :param is_owned: returns whether Nova's request has the trait OWNER_NOVA
         :param find: returns the UUID of a provider by its name or UUID; default: Placement is asked
         """
-        request = parse_request(client, self.args, find, needs_resources=not self._is_server)
-        if not self._is_server:
+        request = parse_request(client, self.args, find, needs_resources=not self._is_for_server)
+        if not self._is_for_server:
             return _Question(request, PlaceNames(self))
         if request.groups or request.common.resources:
             raise UsageError('--flavor says what is asked for: leave out --resource, --group')
@@ -265,10 +264,12 @@ class ExplainCandidate(DocumentCommand):
     def _make_server_request(self, is_owned: bool | None) -> _ServerRequest:
         """Return Nova's request for the server or the flavor; warn of the parts that it lacks.
 
-        :param is_owned: whether the request has the trait OWNER_NOVA; None: that is unknown
+        :param is_owned: whether the request has the trait OWNER_NOVA; None: unknown
         """
         request = (
-            self._request_server(is_owned) if self.args.server else self._request_flavor(is_owned)
+            self._make_request_of_server(is_owned)
+            if self.args.server
+            else self._make_request_of_flavor(is_owned)
         )
         nova_request = request.nova_request
         if self.args.print_request:
@@ -283,7 +284,7 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(f'{subject}: not counted: {", ".join(uncounted)}')
         return request
 
-    def _request_server(self, is_owned: bool | None) -> _ServerRequest:
+    def _make_request_of_server(self, is_owned: bool | None) -> _ServerRequest:
         """Return Nova's request for the server of ``--server``."""
         from placementclient.nova import records, service
 
@@ -300,7 +301,7 @@ class ExplainCandidate(DocumentCommand):
         groups = document[0].get('server_groups') or ()
         return self._build_request(scheduling, server, is_owned, next(iter(groups), None))
 
-    def _request_flavor(self, is_owned: bool | None) -> _ServerRequest:
+    def _make_request_of_flavor(self, is_owned: bool | None) -> _ServerRequest:
         """Return Nova's request for a server of the flavor of ``--flavor``."""
         from placementclient.nova.server_parts import ServerRequest
 
@@ -315,7 +316,7 @@ class ExplainCandidate(DocumentCommand):
         is_owned: bool | None,
         group_uuid: str | None = None,
     ) -> _ServerRequest:
-        """Return Nova's request for a server; the refusal of Nova names the project."""
+        """Return Nova's request for a server; if Nova refuses it, raise an error with names."""
         from placementclient.nova.server_parts import Refusal
 
         project = scheduling.parts['project'] or server.project
@@ -326,8 +327,7 @@ class ExplainCandidate(DocumentCommand):
             raise Refusal(places.insert_names(str(reason))) from None
         return _ServerRequest(nova_request, places, group_uuid)
 
-    def _make_text(self, answer: _Answer) -> Text:
-        """Return the explanation as lines and as data."""
+    def _format_answer(self, answer: _Answer) -> Text:
         from placementclient.render import explanations
 
         question, explanation, fallback = answer
@@ -349,7 +349,7 @@ class ExplainCandidate(DocumentCommand):
         return Text(data, [wording.insert_names(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupHosts | None:
-        """Return the hosts that the server group allows; None without a group, or if unknown."""
+        """Return the hosts that the server group allows; None without a group or an answer."""
         from placementclient.nova import service
 
         hints = dict(hint.split('=', 1) for hint in self.args.hint or () if '=' in hint)
@@ -365,7 +365,7 @@ class ExplainCandidate(DocumentCommand):
             return None
 
     def _format_requests(self) -> Text:
-        """Return the paths of Nova's requests to Placement, which are not sent."""
+        """Return the paths and queries of Nova's requests to Placement."""
         from placementclient.api import query
         from placementclient.nova.server_request import MICROVERSION
 

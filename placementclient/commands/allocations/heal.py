@@ -29,7 +29,7 @@ _MOST_AGE = 600
 
 
 class _NovaHosts(NamedTuple):
-    """The hosts of Nova, as far as it answers.
+    """The result of a request for the hosts of Nova.
 
     :ivar is_nova_asked: whether Nova is asked for each server just before a write; not if the
         servers are from files and Nova does not answer
@@ -111,7 +111,7 @@ class HealAllocation(ChangeCommand):
         return self.plan_and_apply(healing)
 
     def _read_nova_hosts(self) -> _NovaHosts:
-        """Return the hosts of Nova; warn if the servers are from old files and Nova is away."""
+        """Ask Nova for its hosts; warn if it does not answer and the servers are from old files."""
         from placementclient.model.findings import Finding
         from placementclient.model.services import find_names_of_several_hosts
         from placementclient.nova import compute_hosts, service
@@ -132,7 +132,7 @@ class HealAllocation(ChangeCommand):
             return _NovaHosts(False)
 
     def _read_ports(self) -> Sequence[Port]:
-        """Return the ports that request resources; none without ``--ports``."""
+        """Return the ports of ``--ports`` that request resources; none without the option."""
         ports = service_lists.get_sources().ports.read_option(self, self.args.ports) or ()
         for port in ports:
             if {group.id for group in port.allocated_groups} - port.providers.keys():
@@ -152,7 +152,7 @@ class HealAllocation(ChangeCommand):
         return records.decode_flavors_by_id(disk.read_document(path), path) if path else {}
 
     def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:
-        """Return whether Nova still has a server, with the same flavor, host, state and owner."""
+        """Return whether Nova still has a server with the same flavor, host, state and owner."""
         from placementclient.nova import records, service
 
         document = service.read_server(self.client, server.uuid)
@@ -161,7 +161,6 @@ class HealAllocation(ChangeCommand):
 
 
 def _refuse_servers_without_flavors(servers: list[Server]) -> None:
-    """Refuse servers without flavors, from which the amounts are computed."""
     if servers and not any(server.flavor for server in servers):
         raise errors.BadArgument(
             '--amounts needs the flavors of the servers: list the servers at compute API 2.47 '
@@ -170,7 +169,7 @@ def _refuse_servers_without_flavors(servers: list[Server]) -> None:
 
 
 def _select_facts(server: Server) -> tuple[object, ...]:
-    """Return the facts of a server that decide its allocations, to compare them."""
+    """Return the facts of a server that decide its allocations, for a comparison."""
     flavor = server.flavor and replace(server.flavor, name='', id=None, is_public=True)
     owner = server.project_id, server.user_id
     return owner, server.node, server.task, server.state, flavor, server.boots_from_volume
@@ -182,7 +181,6 @@ def _is_old(path: str) -> bool:
 
 
 def _join_servers(lists: list[list[Server]]) -> list[Server]:
-    """Return the servers of several lists, each once."""
     from placementclient.model.servers import join_servers
 
     return list(join_servers({s.uuid: s for s in servers} for servers in lists).values())

@@ -51,7 +51,7 @@ _CELL_CONVERTERS = {
 class ObjectFunctions(NamedTuple):
     """The functions of the API for an object that a command creates or deletes.
 
-    :param write: creates or deletes the object with a name, or of the provider with a UUID
+    :param write: creates or deletes the object, given by its name or the provider's UUID
     :param read: reads the same object, which shows whether the write was carried out
     :param deletes: whether the write deletes the object
     """
@@ -62,10 +62,7 @@ class ObjectFunctions(NamedTuple):
 
 
 class CreateOrDeleteCommand(PlacementCommand):
-    """A command that creates or deletes the object of an argument, and prints nothing.
-
-    The argument is ``<provider>``, or else ``<name>``.
-    """
+    """A command without output that creates or deletes the object ``<provider>`` or ``<name>``."""
 
     functions: ClassVar[ObjectFunctions]
 
@@ -136,10 +133,7 @@ class Lister(PlacementCommand, command.Lister):
         names: Sequence[str],
         rows: Iterable[Sequence[object]],
     ) -> int:
-        """Print the rows; without rows, print :attr:`empty_message` or an empty table.
-
-        :return: the exit status
-        """
+        """Print the rows, or :attr:`empty_message` instead of none; return the exit status."""
         listed = list(rows)
         is_for_people = parsed_args.formatter in ('table', 'text')
         is_empty = not listed and is_for_people and not parsed_args.print_empty
@@ -159,16 +153,13 @@ class Lister(PlacementCommand, command.Lister):
         return status
 
     def _check_sort_columns(self, names: Sequence[str]) -> None:
-        """Name a column of ``--sort-column`` that the table does not have: cliff ignores it."""
+        """Log a hint for a column of ``--sort-column`` that the table lacks: cliff ignores it."""
         for column in self.args.sort_columns:
             if normalize_column(column) not in map(normalize_column, names):
                 self.log_hint(f'Not sorted. {describe_unknown_columns([column], names)}')
 
     def add_modified_date(self, output: Output, read: Read[T]) -> Output:
-        """Return a table with the column ``last_modified`` added if ``--long`` is given.
-
-        :param read: the answer of Placement, with the date of its last change
-        """
+        """Return a table, with the column ``last_modified`` of an answer if ``--long`` is given."""
         if not self.args.long:
             return output
         return add_column(output, 'last_modified', lambda row: read.last_modified)
@@ -216,10 +207,7 @@ class ShowOne(PlacementCommand, command.ShowOne):
         return status
 
     def add_modified_date(self, output: Output, read: Read[T]) -> Output:
-        """Return the fields of an object, with ``last_modified`` added if ``--long`` is given.
-
-        :param read: the answer of Placement, with the date of its last change
-        """
+        """Return the fields of an object with ``last_modified`` added, if ``--long`` is given."""
         names, values = output
         if not self.args.long:
             return output
@@ -254,7 +242,9 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
                 spare=getattr(command, 'spare_columns', ()),
                 needed=getattr(command, 'needed_columns', ()),
             )
-    cell = _format_bare_number if name == 'value' and is_seen else _CELL_CONVERTERS.get(name)
+    cell = (
+        _format_number_without_unit if name == 'value' and is_seen else _CELL_CONVERTERS.get(name)
+    )
     # Texts have colours; the cells of tables and of values are printable already.
     on_screen = is_seen and name not in ('table', 'text', 'value')
     formatter = PrintableFormatter(formatter, cell, on_screen=on_screen)
@@ -267,15 +257,11 @@ def _is_on_terminal(stdout: TextIO) -> bool:
     return stdout.isatty() or getattr(stdout, 'is_for_terminal', False)
 
 
-def _format_bare_number(cell: object) -> object:
-    """Return the number of a cell as printable text, without its unit."""
+def _format_number_without_unit(cell: object) -> object:
     return format_cell(strip_unit(cell))
 
 
 def add_column(output: Output, name: str, value: Callable[[Sequence[object]], object]) -> Output:
-    """Return a table with one more column.
-
-    :param value: returns the cell of the new column for a row
-    """
+    """Return a table with one more column, whose cells are made from the rows."""
     names, rows = output
     return (*names, name), [(*row, value(row)) for row in rows]

@@ -65,10 +65,7 @@ class ChangeCommand(base.Lister):
     status_if_all_undone = ExitStatus.ERROR
 
     def has_change_table(self) -> bool:
-        """Return whether the table shows changes.
-
-        Else the command changes one object, and the table shows its new state.
-        """
+        """Return whether the table shows changes, not the new state of the changed object."""
         return True
 
     def list_column_names(self) -> Sequence[str]:
@@ -88,11 +85,11 @@ class ChangeCommand(base.Lister):
         return self.has_change_table() or super().has_empty_message()
 
     def plan_and_apply(self, producer: Producer) -> base.Output:
-        """Plan the changes of a producer; then show, write or apply the plan, by the options."""
+        """Make the plan of a producer; show it, write it or apply it, as the options say."""
         return self.show_or_apply_plan(self.make_plan(producer), producer)
 
     def make_plan(self, producer: Producer) -> Plan:
-        """Return the plan of a producer, after a check of ``--plan`` and ``--dry-run``."""
+        """Return the plan of a producer; refuse a wrong ``--plan`` or ``--dry-run`` first."""
         if self.args.plan and self.args.dry_run:
             raise UsageError('--plan and --dry-run exclude each other')
         if self.args.plan:
@@ -100,10 +97,7 @@ class ChangeCommand(base.Lister):
         return producer.plan()
 
     def show_or_apply_plan(self, plan: Plan, producer: Producer) -> base.Output:
-        """Show a plan, write it to a file, or apply it: ``--dry-run``, ``--plan``, or neither.
-
-        :return: the table of the changes
-        """
+        """Show, write or apply a plan, by the options; return the table of the changes."""
         from placementclient.changes.summary import summarize_changes
         from placementclient.render import changes
 
@@ -145,10 +139,7 @@ class ChangeCommand(base.Lister):
         self.next_steps = (make_reshape_command('show', self.args.plan),)
 
     def confirm_plan(self, plan: Plan) -> None:
-        """Show a plan and ask for confirmation, unless ``--yes`` is given.
-
-        :raises PlacementError: if the operator does not confirm
-        """
+        """Show a plan, and raise an error unless the operator confirms it or gives ``--yes``."""
         if self.args.yes:
             return
         from placementclient.changes.summary import summarize_changes
@@ -186,14 +177,12 @@ class ChangeCommand(base.Lister):
 
 
 def _list_change_rows(plan: Plan) -> list[ChangeRow]:
-    """Return a row for each change of a plan."""
     from placementclient.changes.summary import list_change_rows
 
     return [row for change in plan.changes for row in list_change_rows(change.before, change.after)]
 
 
 def _add_provider_names(change: Change, error: PlacementError) -> PlacementError:
-    """Return an error with the names of the providers of a tree beside their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error
     states = (*change.before.walk(), *change.after.walk())
@@ -205,12 +194,9 @@ def get_journal_path(path: str) -> str:
     return f'{path}.journal'
 
 
-def make_reshape_command(name: str, plan_path: str) -> str:
-    """Return a command for a plan file.
-
-    :param name: the last word of its name, such as ``'apply'``
-    """
-    return f'placement resource provider reshape {name} {shlex.quote(plan_path)}'
+def make_reshape_command(action: str, plan_path: str) -> str:
+    """Return the command line of ``reshape apply``, or of another action, for a plan file."""
+    return f'placement resource provider reshape {action} {shlex.quote(plan_path)}'
 
 
 def is_plan_only(command: ChangeCommand) -> bool:
@@ -219,10 +205,9 @@ def is_plan_only(command: ChangeCommand) -> bool:
 
 
 def refuse_applied_plan(path: str, overwrite: bool) -> None:
-    """Raise an error if a plan file is to be overwritten whose plan was applied.
+    """Raise an error that names a free path if a file has a plan that was applied.
 
     :param overwrite: whether the operator allows it
-    :raises BadFile: naming a free path
     """
     journal_path = get_journal_path(path)
     if not overwrite and os.path.exists(journal_path):

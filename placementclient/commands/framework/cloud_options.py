@@ -62,9 +62,8 @@ def read_snapshot(
 ) -> Snapshot:
     """Return the snapshot of a file, or a new one of Placement.
 
-    :param path: ``None`` or :data:`LIVE` for Placement
-    :param is_steady: whether a tree that changes during each reading is an error; else it is
-        logged
+    :param path: the path of the file; ``None`` or :data:`LIVE` for Placement
+    :param is_steady: whether a tree that changes during each reading is an error, not a warning
     """
     from placementclient.files import disk
 
@@ -81,10 +80,9 @@ def read_snapshot(
 def refuse_unsteady(
     snapshot: Snapshot, path: str | None, roots: Collection[str] | None = None
 ) -> None:
-    """Raise an error if a snapshot has trees that changed during each reading.
+    """Raise an error that names the trees of a snapshot that changed during each reading.
 
     :param roots: the UUIDs of the roots that matter; ``None``: all
-    :raises errors.BadFile: naming the trees
     """
     marked = snapshot.unsteady if roots is None else snapshot.unsteady.intersection(roots)
     if marked:
@@ -140,10 +138,7 @@ def read_cloud(
 def apply_assumptions(
     command: base.PlacementCommand, snapshot: Snapshot, warn: Callable[[str], None] | None = None
 ) -> AssumedCloud:
-    """Return a snapshot changed by the files of ``--assume``, and log what was assumed.
-
-    :param warn: logs a sentence; default: the log of the command
-    """
+    """Return a snapshot changed by the files of ``--assume``; log what was assumed."""
     from placementclient.producers.assuming import AssumedCloud
 
     paths = command.args.assume
@@ -169,7 +164,7 @@ def apply_assumptions(
 
 
 def _read_plan_beside(path: str, name: str) -> Plan:
-    """Return the plan in the file ``name``, relative to the folder of the file ``path``."""
+    """Return the plan in the file ``name``, which is relative to the folder of ``path``."""
     from placementclient.runs import storage
 
     return storage.read_plan(_join_to_folder_of(path, name))
@@ -181,7 +176,7 @@ def _read_flavors_beside(
     """Return the flavors that an assumption refers to.
 
     :param path: the file of assumptions
-    :param name: a file relative to it; ``None``: the flavors of ``--flavors``, or else of Nova
+    :param name: a file relative to its folder; ``None``: the flavors of ``--flavors``, or of Nova
     """
     source = getattr(command.args, 'flavors', None) or NOVA
     return server_options.read_flavors(
@@ -190,5 +185,5 @@ def _read_flavors_beside(
 
 
 def _join_to_folder_of(path: str, name: str) -> str:
-    """Return the path of the file ``name``, relative to the folder of the file ``path``."""
+    """Return the path of the file ``name``, which is relative to the folder of ``path``."""
     return os.path.join('' if path == '-' else os.path.dirname(path), name)

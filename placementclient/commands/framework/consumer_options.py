@@ -23,9 +23,9 @@ IGNORED = Option(
 
 
 def read_consumer_uuids(option: Option, values: list[str]) -> frozenset[str]:
-    """Return all UUIDs that an option names, in small letters.
+    """Return the UUIDs of an option, in small letters.
 
-    :param values: UUIDs, and paths of files with UUIDs
+    :param values: UUIDs, or paths of files with UUIDs
     :raises errors.BadFile: if a file has something else
     """
     uuids = set[str]()

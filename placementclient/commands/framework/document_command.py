@@ -18,7 +18,7 @@ from placementclient.render.style import escape_painted
 
 
 class Text(NamedTuple):
-    """The output of a command for people, and the same as data.
+    """The output of a command as text and as data.
 
     :ivar data: the fields of ``-f json`` and ``-f yaml``, by name
     :ivar lines: the lines of the text
@@ -32,8 +32,6 @@ class Text(NamedTuple):
 
 class TextFormatter(ListFormatter):
     """The formatter of ``-f text``, which prints rows as lines of text.
-
-    A :class:`DocumentCommand` prints its text itself.
 
     :ivar format_lines: :meth:`.base.Lister.format_lines` of the command
     """
@@ -50,7 +48,7 @@ class TextFormatter(ListFormatter):
         stdout: TextIO,
         parsed_args: argparse.Namespace,
     ) -> None:
-        """Print rows as the lines that the command makes of them."""
+        """Print rows as the lines that :attr:`format_lines` returns."""
         rows = (tuple(map(format_cell, row)) for row in data)
         lines = self.format_lines(column_names, rows, get_line_width())
         stdout.writelines(f'{line}\n' for line in lines)
@@ -64,7 +62,7 @@ class DocumentCommand(base.ShowOne):
     _text: Text
 
     def execute(self) -> base.Output:
-        """Make the text, for :meth:`produce_output`; return it as data, with the assumptions."""
+        """Make the text for :meth:`produce_output`; return its data, with the assumptions."""
         self._text = self.make_text()
         assume = getattr(self.args, 'assume', ())
         data = {**({'assuming': assume} if assume else {}), **self._text.data}

@@ -23,7 +23,7 @@ _OF_NAME = errors.BadRequest | errors.NotFound | NoSuchProvider
 
 
 class ErrorHints:
-    """The hints of a run. One mistake may fail for many providers: names are suggested once."""
+    """The hints after the errors of a run; each unknown name is looked up once."""
 
     def __init__(self) -> None:
         #: The suggestions by the wrong name, or by the sentence of Placement.
@@ -32,9 +32,9 @@ class ErrorHints:
     def find_hint(
         self, failure: PlacementError, client: Client | None, args: argparse.Namespace
     ) -> str:
-        """Return what follows an error: the origin of a wrong URL, or names that exist.
+        """Return a hint to follow an error: the origin of a wrong URL, or similar names that exist.
 
-        :param client: None: the command has not used it
+        :param client: the client, if the command has used it
         :param args: the options of the command
         """
         if isinstance(failure, _OF_URL) and failure.url:
@@ -60,7 +60,7 @@ class ErrorHints:
 
 
 def suggest_whole_uuid(consumer: str) -> str:
-    """Return what follows a sentence about a consumer that is named by something else."""
+    """Return a hint if a consumer is not given by its whole UUID; else an empty text."""
     if is_uuid(consumer):
         return ''
     return (

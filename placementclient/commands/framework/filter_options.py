@@ -31,7 +31,7 @@ def make_filter_options(
     """Return the options of a filter.
 
     :param since: the lowest microversion of each option, by its name without the first hyphens
-    :param settings: for options of request groups; by default the options may be repeated
+    :param settings: arguments of ``add_argument`` instead of those that let options be repeated
     """
     repeated: ArgumentSettings = settings or {'action': 'append', 'default': []}
     return (
@@ -119,11 +119,10 @@ def parse_filter(
 def resolve_aggregate_groups(
     groups: Iterable[str], client: Client | None = None
 ) -> tuple[str, ...]:
-    """Return groups of aggregates with UUIDs in place of names, each joined by commas.
+    """Return groups of aggregates with UUIDs in place of names.
 
     :param groups: UUIDs or names in Nova, joined by commas
     :param client: asks Nova for the UUIDs of names, if the catalog has Nova
-    :raises errors.BadArgument: if Nova does not have an aggregate with a name
     """
     # osc-placement also takes the forms of the API: in:UUID,UUID and !UUID.
     return tuple(
@@ -137,7 +136,7 @@ def resolve_aggregate_groups(
 def find_aggregate_uuids(
     client: Client, names: Sequence[str], *, is_checked: bool = True
 ) -> list[str]:
-    """Return the UUIDs of aggregates that are named by UUID or by name in Nova.
+    """Return the UUIDs of aggregates that are given by UUID or by name in Nova.
 
     :param is_checked: whether a name that Nova does not have is an error
     """
@@ -175,26 +174,24 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
 
 
 def refuse_plus_sign(what: str, text: str) -> None:
-    """Refuse an amount that looks like a difference: ``+2``.
+    """Raise BadArgument for an amount that looks like a difference: ``+2``.
 
     :param what: the resource class, or its field
-    :raises errors.BadArgument: if the text begins with ``+``
     """
     if fault := describe_plus_sign(text):
         raise errors.BadArgument(f'{what}={fault}')
 
 
 def describe_plus_sign(text: str) -> str:
-    """Return the fault of an amount that looks like a difference: ``+2``; else an empty text."""
+    """Return the fault of an amount that looks like a difference, ``+2``; else an empty text."""
     is_difference = text.lstrip().startswith('+')
     return f'{text}: give the new amount, not a difference' if is_difference else ''
 
 
 def parse_whole_number(text: str | int, what: str) -> int:
-    """Return an amount as an integer.
+    """Return an amount as an integer; raise BadArgument if it is none.
 
     :param what: the option or the field, for the error
-    :raises errors.BadArgument: if the text is not an integer
     """
     try:
         return int(text)
@@ -206,9 +203,9 @@ def parse_whole_number(text: str | int, what: str) -> int:
 
 
 def advise_without_unit(what: str, text: str) -> str:
-    """Return a sentence, after a blank, on an amount with a unit, such as ``8GB``; else nothing.
+    """Return advice on an amount with a unit, such as ``8GB``; else an empty text.
 
-    :param what: the resource class, which may have a field after a colon, or another word
+    :param what: the resource class, also with a field after a colon, or the option
     """
     match = _WITH_UNIT.fullmatch(text)
     if match is None:

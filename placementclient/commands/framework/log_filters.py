@@ -10,14 +10,14 @@ from placementclient.basis.wording import insert_program
 
 
 def escape_record(record: logging.LogRecord) -> bool:
-    """Escape the control characters of a log record; a filter of logging returns True."""
+    """Escape the control characters of a log record; as a filter of logging, return True."""
     record.msg, record.args = escape_text(record.getMessage()), None
     return True
 
 
 @contextlib.contextmanager
 def name_program(log: logging.Logger, program: str) -> Iterator[None]:
-    """Let commands in messages of a log begin with the running program, not ``placement``."""
+    """In the block, let log messages name commands of the running program, not of ``placement``."""
 
     def insert_program_name(record: logging.LogRecord) -> bool:
         record.msg = insert_program(str(record.msg), program)

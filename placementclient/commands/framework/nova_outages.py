@@ -19,7 +19,7 @@ _CELL_DOWN = 'its cell does not answer Nova: its servers are in no list'
 
 @contextlib.contextmanager
 def suggest_option_without_nova(option: str) -> Iterator[None]:
-    """Raise an error that suggests an option with a file if Nova cannot be asked."""
+    """If Nova cannot be asked in the block, raise an error that suggests an option with a file."""
     from placementclient.nova import service
 
     try:
@@ -31,7 +31,7 @@ def suggest_option_without_nova(option: str) -> Iterator[None]:
 def note_cells_down(command: PlacementCommand) -> list[Finding]:
     """Return a finding for each host whose cell does not answer Nova, and warn of these hosts.
 
-    If Nova cannot be asked which cells answer, the only finding says so.
+    If Nova cannot be asked, the only finding is that its cells are unknown.
     """
     from placementclient.model.findings import Finding
     from placementclient.model.services import find_hosts_of_cells_down

@@ -129,10 +129,7 @@ def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
 def list_ignored_options(
     options: Sequence[Option], parsed_args: argparse.Namespace, version: Microversion
 ) -> Iterator[str]:
-    """Yield a sentence on options that are given and that the microversion ignores.
-
-    osc-placement prints the same.
-    """
+    """Yield a sentence, that of osc-placement, on given options that the microversion ignores."""
     conditional = [option for option in options if option.required_since]
     given = [option.required_since for option in conditional if option.is_set(parsed_args)]
     for since in dict.fromkeys(given):
@@ -190,21 +187,18 @@ WORKERS = 4
 MOST_WORKERS = 1000
 
 
-def make_workers_option(what: str) -> Option:
-    """Return the option ``--workers``.
-
-    :param what: the work in the help, such as ``'trees to read'``
-    """
+def make_workers_option(work: str) -> Option:
+    """Return ``--workers``, whose help names the parallel work, such as ``'trees to read'``."""
     return Option(
         '--workers <number>',
         type=_parse_workers,
         default=WORKERS,
-        help=f'Number of {what} at the same time, or auto: two for each processor of this machine',
+        help=f'Number of {work} at the same time, or auto: two for each processor of this machine',
     )
 
 
 def _parse_workers(text: str) -> int:
-    """Return the number of workers; ``auto`` is two for each processor: they mostly wait."""
+    """Return the number of workers; ``auto`` is two for each processor, as they mostly wait."""
     return 2 * (os.cpu_count() or 1) if text == 'auto' else parse_number(text, most=MOST_WORKERS)
 
 

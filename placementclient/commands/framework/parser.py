@@ -24,10 +24,7 @@ _MOST_CHARACTERS = 1000
 
 
 def add_examples_to_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
-    """Put examples into the help of a parser, after the first sentence.
-
-    :param examples: the arguments of each command line
-    """
+    """Insert examples, the arguments of command lines, after the first sentence of the help."""
     sentence, _, details = (parser.description or '').partition('\n\n')
     heading = 'Examples:' if examples[1:] else 'Example:'
     lines = [f'  {parser.prog} {arguments}'.rstrip() for arguments in examples]
@@ -37,7 +34,7 @@ def add_examples_to_help(parser: argparse.ArgumentParser, examples: Sequence[str
 
 
 def format_statuses(statuses: Sequence[tuple[ExitStatus, str]]) -> str:
-    """Return the part of the help about exit statuses: those of all commands, and others."""
+    """Return the part of the help about exit statuses: the common ones, and the given ones."""
     lines = (f'  {int(status)}  {text}\n' for status, text in (*COMMON_STATUSES, *statuses))
     return f'Exit status:\n\n{"".join(lines)}'
 
@@ -47,9 +44,7 @@ def add_suggestions(
     program: argparse.ArgumentParser | None,
     examples: Sequence[str],
 ) -> None:
-    """Let the errors of a parser suggest what to type instead.
-
-    In ``placement``, abbreviations of options are errors too.
+    """Let the errors of a parser suggest what to type instead; ``placement`` refuses abbreviations.
 
     :param program: the parser of the program ``placement``; ``None`` in OpenStackClient
     :param examples: the arguments of command lines that errors on missing ones show
@@ -81,7 +76,6 @@ def add_suggestions(
 
 
 def _exit_with_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:
-    """Exit with the status of wrong usage, after the message and a line of usage."""
     from placementclient.cli import command_help
 
     usage = summarize_usage(parser.prog, command_help.list_actions(parser))

@@ -96,18 +96,18 @@ class PlacementCommand(command.Command):
         self._provider_uuid: str | None = None
 
     @property
-    def _is_own_program(self) -> bool:
-        """Return whether ``placement`` runs the command, not ``openstack``."""
+    def _is_placement_program(self) -> bool:
+        """Return whether the command runs in ``placement``, not in ``openstack``."""
         return hasattr(self.app, 'parsers')
 
     @property
     def program(self) -> str:
         """The name of the running program, as the user types it."""
-        return 'placement' if self._is_own_program else 'openstack'
+        return 'placement' if self._is_placement_program else 'openstack'
 
     def get_epilog(self) -> str:
         """Return the end of the help: the exit statuses, and in OpenStackClient the package."""
-        origin = '' if self._is_own_program else _ORIGIN
+        origin = '' if self._is_placement_program else _ORIGIN
         return f'{format_statuses(self.statuses)}{origin}'
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -123,7 +123,7 @@ class PlacementCommand(command.Command):
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         add_examples_to_help(parser, self.examples)
         add_suggestions(
-            parser, self.app.parser if self._is_own_program else None, self.examples[:1]
+            parser, self.app.parser if self._is_placement_program else None, self.examples[:1]
         )
         vars(parser)['print_help'] = functools.partial(self._print_help, parser)
         for option in self.options:
@@ -182,10 +182,7 @@ class PlacementCommand(command.Command):
 
     @abc.abstractmethod
     def execute(self) -> object:
-        """Run the command after its options were checked.
-
-        :return: the names of the columns and the values, of a command that prints them
-        """
+        """Run the command after its options were checked; return columns and values to print."""
 
     def check_options(self) -> None:
         """Refuse unusable paths, and options of other microversions, before the first request."""
@@ -213,7 +210,7 @@ class PlacementCommand(command.Command):
             self.warn(list_ignored_options(self.options, self.args, version))
 
     def _list_output_paths(self) -> Iterator[str]:
-        """Yield the paths of the files that the options let the command write."""
+        """Yield the paths of the files that the command writes by its options."""
         for option in self.options:
             path = option.is_output and getattr(self.args, option.dest)
             if path and path != '-':
@@ -273,12 +270,12 @@ class PlacementCommand(command.Command):
 
     @property
     def client_if_used(self) -> Client | None:
-        """The client of this run, or ``None`` if nothing has used it yet."""
+        """The client of this run if it was used already, else ``None``."""
         return vars(self).get('client')
 
     @property
     def _last_change(self) -> SentChange | None:
-        """The last write that the client has sent, with its result; None if there is none."""
+        """The last write of the client, with its result; None if there is none."""
         return self.client_if_used.last_change if self.client_if_used else None
 
     @property
@@ -308,12 +305,11 @@ class PlacementCommand(command.Command):
 
         Scripts for osc-placement may take any text on stderr for a failure.
         """
-        if self._is_own_program or self.app.stderr.isatty():
+        if self._is_placement_program or self.app.stderr.isatty():
             self.log.warning(sentence)
 
     @functools.cached_property
-    def _hints(self) -> ErrorHints:
-        """The hints after the errors of this run."""
+    def _error_hints(self) -> ErrorHints:
         from placementclient.commands.framework.error_hints import ErrorHints
 
         return ErrorHints()
@@ -325,7 +321,7 @@ class PlacementCommand(command.Command):
         named = failure
         if isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
-        hint = self._hints.find_hint(failure, self.client_if_used, self.args)
+        hint = self._error_hints.find_hint(failure, self.client_if_used, self.args)
         message = '\n'.join(failures.format_failure(named)) + hint
         if message.startswith(NO_SUBJECT):
             message = f'{self._parser.prog}: {message}'
@@ -342,7 +338,7 @@ class PlacementCommand(command.Command):
         self.log.error(f'Interrupted: {change}' if change else 'Interrupted')
 
     def _log_last_change(self, failure: PlacementError) -> None:
-        """Log the result of the last write before an error, unless the error itself names it."""
+        """Log the result of the last write, unless the error that follows it names the result."""
         change = self._last_change
         if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):
             return
@@ -369,7 +365,7 @@ class PlacementCommand(command.Command):
             self._log_request_id()
 
     def _log_request_id(self) -> None:
-        """Log the ID that all requests of this run have in the log of Placement."""
+        """Log the request ID that all requests of this run have in the log of Placement."""
         if self.client_if_used is not None:
             request_id = self.client_if_used.global_request_id
             self.log.warning(f"In Placement's log, search for {request_id}")
@@ -386,14 +382,14 @@ class PlacementCommand(command.Command):
         except BrokenPipeError:
             raise
         except OSError as full:
-            _discard_output(self.app.stdout)
+            _discard_further_output(self.app.stdout)
             change = done or str(self._last_change or '')
             clauses = f'Cannot write to stdout: {full.strerror or full}', change
             raise PlacementError('; '.join(filter(None, clauses))) from full
 
 
-def _discard_output(stdout: TextIO) -> None:
-    """Let the rest of the output go nowhere: Python would print the error again at its end."""
+def _discard_further_output(stdout: TextIO) -> None:
+    """Discard further output: at its end, Python would print the error again."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())

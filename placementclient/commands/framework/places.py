@@ -20,10 +20,10 @@ _SEPARATORS = re.compile('( or |,)')
 
 
 class PlaceNames:
-    """Names of aggregates, zones and the project of a server.
+    """Names of aggregates, zones and the project of a server, for sentences.
 
-    A service is asked for names once, when a sentence needs them: Nova, unless the aggregates are
-    known or the cloud is a snapshot; Keystone, unless ``--projects`` has the project.
+    The first sentence that needs names asks a service: Nova, unless the aggregates are given or the
+    cloud is a snapshot; Keystone, unless ``--projects`` has the project.
 
     :param project: the ID of the project
     """
@@ -43,12 +43,12 @@ class PlaceNames:
         """Return a sentence with names in place of the IDs of aggregates and of the project."""
         named = _AGGREGATES.sub(self._name_aggregates, text)
         ending = f' project {self._project}'
-        if named.endswith(ending) and (name := self._find_project()):
+        if named.endswith(ending) and (name := self._find_project_name()):
             return f'{named.removesuffix(ending)} project {name}'
         return named
 
     def find_names(self, aggregates: Collection[str]) -> list[str]:
-        """Return the names of aggregates, given by UUID, as far as they are known."""
+        """Return the known names of aggregates that are given by UUID."""
         return sorted(item.name for item in self._read_aggregates() if item.uuid in aggregates)
 
     def _name_aggregates(self, condition: re.Match[str]) -> str:
@@ -60,24 +60,23 @@ class PlaceNames:
         names = client.names if client else {}
         # The operator has typed these names.
         if not uuids <= names.keys():
-            if owner := self._find_owner(uuids):
+            if owner := self._describe_owner(uuids):
                 return owner
             names = {aggregate.uuid: aggregate.name for aggregate in self._read_aggregates()}
         return f'{words} {"".join(names.get(part, part) for part in parts)}'
 
-    def _find_owner(self, uuids: Set[str]) -> str | None:
-        """Return the zone or the project that has these aggregates and no other, if any."""
+    def _describe_owner(self, uuids: Set[str]) -> str | None:
+        """Return ``zone NAME``, or the like for a project, if it has exactly these aggregates."""
         aggregates = self._read_aggregates()
         for zone in {aggregate.zone for aggregate in aggregates if aggregate.uuid in uuids}:
             if zone and uuids == {item.uuid for item in aggregates if item.zone == zone}:
                 return f'zone {zone}'
         reserved = {item.uuid for item in aggregates if self._project in item.project_ids}
-        if uuids == reserved and (project := self._find_project()):
+        if uuids == reserved and (project := self._find_project_name()):
             return f'aggregate of project {project}'
         return None
 
     def _read_aggregates(self) -> Sequence[HostAggregate]:
-        """Return the aggregates of Nova, read once; none if they are not known."""
         if self._aggregates is None:
             source = service_lists.get_sources().aggregates
             self._aggregates = (
@@ -85,8 +84,7 @@ class PlaceNames:
             )
         return self._aggregates
 
-    def _find_project(self) -> str | None:
-        """Return the name of the project, if it is known."""
+    def _find_project_name(self) -> str | None:
         from placementclient.nova import records, service
 
         if self._projects is None and self._project is not None:

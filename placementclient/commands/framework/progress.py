@@ -30,8 +30,8 @@ def show_progress(
 ) -> Iterator[_ProgressLog | _ProgressBar]:
     """Show the progress of long work: a line for each finished part with ``-v``, else a bar.
 
-    The value is called with the name, state and reason of each finished part. Without a terminal
-    and without ``-v`` nothing is shown.
+    The block calls the value with the name, state and reason of each finished part. Without a
+    terminal and without ``-v`` nothing is shown.
 
     :param total: the number of parts, if it is known
     """
@@ -49,13 +49,12 @@ def show_progress(
 
 
 class _ProgressLog:
-    """Log each finished part, with its state and reason."""
+    """Logs each finished part, with its state and reason."""
 
     def __init__(self, log: logging.Logger) -> None:
         self._log, self.warn = log, log.warning
 
     def __call__(self, *facts: str) -> None:
-        """Log a finished part: its name, and perhaps its state and the reason."""
         self._log.info(': '.join(filter(None, facts)))
 
     def expect(self, total: int) -> None:
@@ -63,7 +62,7 @@ class _ProgressLog:
 
 
 class _ProgressBar:
-    """A line of a terminal with a bar, the number of finished parts, the time and the states."""
+    """A line on a terminal: a bar, the number of finished parts, the time and the states."""
 
     def __init__(self, stream: TextIO, total: int | None) -> None:
         self._stream, self._total = stream, total
@@ -99,7 +98,6 @@ class _ProgressBar:
         self._stream.flush()
 
     def _draw(self) -> None:
-        """Draw the bar in place of the last one."""
         self._drawn = time.monotonic()
         bar = f'{_STYLE.draw_bar(self._done, self._total)} ' if self._total else ''
         count = f'{self._done} of {self._total} done' if self._total else f'{self._done} done'

@@ -43,8 +43,7 @@ def refuse_options_of_other_edits(
 ) -> None:
     """Refuse options that do not go with one resource provider, or with many.
 
-    :param only_many: the options that need a selection
-    :raises errors.UsageError: if one of them is given without a selection
+    :param only_many: the options that need a selection of many
     """
     is_many = is_bulk_edit(command)
     if is_many and command.args.generation is not None:
@@ -54,15 +53,14 @@ def refuse_options_of_other_edits(
             raise errors.UsageError(f'{choice.flags[0]} needs a selector: --match NAME for one')
 
 
-def edit_selected_providers(command: ChangeCommand, name: str, edit: Edit) -> Output:
-    """Edit all selected resource providers, or only plan or show the changes.
-
-    :param name: the name of the command, for the plan
-    """
+def edit_selected_providers(command: ChangeCommand, command_name: str, edit: Edit) -> Output:
+    """Edit all selected resource providers, or show or write a plan of the changes."""
     from placementclient.producers.edits import EditProducer
 
     selection = selection_options.make_selector(command.client, command.args)
-    edits = EditProducer(command.client, name, selection, edit, with_usages=bool(command.args.plan))
+    edits = EditProducer(
+        command.client, command_name, selection, edit, with_usages=bool(command.args.plan)
+    )
     plan = command.make_plan(edits)
     command.warn(edits.remarks)
     refused = [f'{note.subject}: {note.reason}' for note in edits.notes]
@@ -85,7 +83,7 @@ class TraitsOrAggregates:
     :param read: reads those of a resource provider
     :param write: replaces those of a resource provider
     :param column: the column of the table
-    :param normalize: returns traits or UUIDs of aggregates for the words of the operator
+    :param normalize: returns traits, or UUIDs of aggregates, for the operator's words
     """
 
     name: str
@@ -127,10 +125,7 @@ def edit_traits_or_aggregates(
 def _edit_provider(
     command: ChangeCommand, facet: TraitsOrAggregates, requested: list[str], *, removes: bool
 ) -> Output:
-    """Edit the traits or aggregates of the argument ``<provider>``; return them as they are then.
-
-    :param requested: the traits or aggregates to add or to remove
-    """
+    """Add or remove traits or aggregates of ``<provider>``; return the table of all it has then."""
     client, uuid = command.client, command.provider_uuid
     command.empty_message = f'The resource provider has no {facet.name}'
     is_first = True

@@ -57,7 +57,7 @@ def has_selection(args: argparse.Namespace) -> bool:
 def make_selector(client: Client | None, args: argparse.Namespace) -> ProviderSelector:
     """Return the conditions that the options describe.
 
-    :param client: finds aggregates by their names in Nova; None: only UUIDs can be given
+    :param client: finds aggregates by their names in Nova; None: aggregates need UUIDs
     """
     from placementclient.insight.selecting import ProviderSelector
 

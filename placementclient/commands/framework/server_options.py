@@ -94,8 +94,8 @@ def read_scheduling_options(
 ) -> RequestBuilder:
     """Return what the options say about Nova's request; a command may have only some of them.
 
-    :param server: a server of Nova: lists that it needs, and that no option names, are requested
-        from the services of the catalog
+    :param server: a server of Nova, for which the services of the catalog are asked for lists that
+        it needs and no option names
     """
     from placementclient.files import disk
     from placementclient.nova import service
@@ -111,11 +111,11 @@ def read_scheduling_options(
     def read_list(
         name: str, source: ListSource[T], value: str | None, *, is_needed: bool = False
     ) -> T | None:
-        """Return the records of a list; None, with an entry in ``unknown``, if nobody has it.
+        """Return the records of a list; None, with an entry in ``unknown``, if its service fails.
 
         :param name: the name of the list in that entry
         :param value: the value of its option
-        :param is_needed: whether the service is asked if there is no option
+        :param is_needed: whether the service is asked without the option
         """
         try:
             return source.read_option(command, value or (source.service if is_needed else None))
@@ -163,7 +163,7 @@ def read_scheduling_options(
 
 
 def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | None:
-    """Return the aggregates of each segment of a network, by ID, from a file; None without one."""
+    """Return the aggregates of each segment of a network, by ID; None without a file."""
     from placementclient.files import disk
     from placementclient.nova import host_records
 
@@ -171,7 +171,7 @@ def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | 
 
 
 def _list_server_options(command: base.PlacementCommand) -> dict[str, Any]:
-    """Return the values of the options for a server that a command has, by their names.
+    """Return the values of those options for a server that a command has, by their names.
 
     A command may have another option of the same name, such as a list of all ports.
     """
@@ -180,11 +180,11 @@ def _list_server_options(command: base.PlacementCommand) -> dict[str, Any]:
 
 
 def _make_port_source(value: str | None, server_uuid: str | None) -> ListSource[Sequence[Port]]:
-    """Return the source of the ports of a server that ask Placement for something.
+    """Return the source of the ports of a server that request resources.
 
     :param value: the value of ``--ports``
     :param server_uuid: the UUID of the server; None: all ports of a file are its ports
-    :raises errors.UsageError: if Neutron is to be asked for the ports of no server
+    :raises errors.UsageError: if Neutron is to be asked and there is no server
     """
     from placementclient.nova import host_records, service
 
@@ -200,7 +200,7 @@ def _read_image(
     """Return the image of a server, or None without the option.
 
     :param image: an ID, or a file with the answer of Glance
-    :param source: a file with all images, or the word for Glance
+    :param source: a file with all images, or ``glance``
     """
     from placementclient.files import disk
     from placementclient.nova import images, service
@@ -222,8 +222,7 @@ def read_images(
 ) -> Images:
     """Return the images of servers from a file, or from Glance and Cinder.
 
-    :param source: a file, or the word for Glance; ``None``: if Glance cannot be asked, the images
-        stay unknown, with the reason
+    :param source: a file, or ``glance``; ``None``: ask Glance, and accept that it does not answer
     """
     from placementclient.files import disk
     from placementclient.nova import images, service
@@ -249,10 +248,7 @@ def read_flavors(command: base.PlacementCommand, source: str | None) -> Sequence
 
 
 def read_flavor(command: base.PlacementCommand, source: str, name: str) -> Flavor:
-    """Return a flavor of a file or of Nova, by its name or its ID.
-
-    :raises errors.BadArgument: if there is none
-    """
+    """Return a flavor of a file or of Nova by its name or ID; raise BadArgument without one."""
     from placementclient.nova.service import ServiceError
 
     try:
@@ -276,8 +272,6 @@ def make_flavor_requests(
     """Yield each flavor with Nova's request for a server of it.
 
     Flavors that Nova or Placement refuses, or that ask for nothing, are left out with a warning.
-
-    :param warn: logs a sentence
     """
     from placementclient.insight import owners, unknown_names
     from placementclient.nova.server_parts import Refusal

@@ -30,10 +30,7 @@ T = TypeVar('T')
 
 
 def make_migrations_option(purpose: str) -> Option:
-    """Return the option ``--migrations``.
-
-    :param purpose: a clause for the help
-    """
+    """Return the option ``--migrations``, whose help has a clause with the purpose of the list."""
     return Option(
         '--migrations <file>|nova',
         help=f'The migrations of servers, {purpose}: a list as JSON, or nova: ask Nova',
@@ -59,7 +56,7 @@ class ListSource(NamedTuple, Generic[T]):
     :param ask: requests the list from the service
     :param parse: returns the records of an answer; its second argument is the path for errors
     :param join: joins the records of several files; None if only one may be given
-    :param record: the kind of the records if each cloud has some: an empty file gets a warning
+    :param record: the kind of the records, if an empty file is worth a warning
     """
 
     service: str
@@ -72,7 +69,7 @@ class ListSource(NamedTuple, Generic[T]):
         """Return the records of the service, or of files.
 
         :param places: the word for the service, or paths
-        :param client: asks the service; by default that of the command
+        :param client: asks the service; default: that of the command
         """
         lists = [self._read_place(command, place, client) for place in places]
         return self.join(lists) if self.join else lists[0]
@@ -97,13 +94,14 @@ class ListSource(NamedTuple, Generic[T]):
 
 
 class ListSources(NamedTuple):
-    """The sources of all lists that options name, each by the name of its option.
+    """The sources of all lists, each under the name of its option.
 
-    :ivar servers: all servers by UUID, ``servers_with_zones`` with their availability zones
+    :ivar servers: all servers by UUID
+    :ivar servers_with_zones: the same with their availability zones
     :ivar limits: the names of the resources with a registered limit
     :ivar subnets: the number of IPv4 addresses of each segment of a routed network
     :ivar device_profiles: the groups of each device profile, by its name
-    :ivar projects: the names of projects by ID, ``users`` those of users
+    :ivar projects: the names of projects by ID; so ``users``
     """
 
     servers: ListSource[Mapping[str, Server]]
@@ -124,7 +122,7 @@ class ListSources(NamedTuple):
 
 
 def get_sources() -> ListSources:
-    """Return the sources of all lists."""
+    """Return the source of each list."""
     from placementclient.model.servers import Flavor, Server, join_servers
     from placementclient.model.services import Hypervisor
     from placementclient.nova import host_records, records, service
@@ -157,7 +155,7 @@ def get_sources() -> ListSources:
 
 
 def make_quota_source(project_ids: Sequence[str]) -> ListSource[Mapping[str, Mapping[str, int]]]:
-    """Return the source of the quotas of projects, by project and resource; Nova has each."""
+    """Return the source of the quotas of projects in Nova, by project and resource."""
     from placementclient.nova import records, service
 
     return ListSource(
@@ -166,16 +164,16 @@ def make_quota_source(project_ids: Sequence[str]) -> ListSource[Mapping[str, Map
 
 
 def list_named_sources(option: str | list[str] | None) -> list[str]:
-    """Return the files and services that the option of a list names; none without the option."""
+    """Return the files and services in the value of the option of a list; none without a value."""
     return [option] if isinstance(option, str) else option or []
 
 
 def read_list_if_available(
     command: PlacementCommand, option: str, source: ListSource[T]
 ) -> T | None:
-    """Return the records of the option, else of the service of a live cloud, if it has them soon.
+    """Return the records of a list from its option, or from its service with a short timeout.
 
-    Names are not worth an error: ``None`` if no file and no service gives them.
+    :return: the records; ``None`` if neither has them, or if the cloud is a snapshot
     """
     from placementclient.nova import service
 

@@ -94,10 +94,7 @@ class _Column:
         return bool(self.cells) and all(cell is None or not str(cell) for cell in self.cells)
 
     def is_within(self, other: _Column) -> bool:
-        """Return whether each cell is a word of the same row's cell in another column.
-
-        So is the UUID of a consumer in a command that names the consumer.
-        """
+        """Return whether each cell is a word in the cell of another column, such as a command."""
         pairs = zip(self.cells, other.cells, strict=True)
         return all(str(cell) in str(text).split() for cell, text in pairs)
 
@@ -161,7 +158,7 @@ class FittedFormatter:
         parsed_args: argparse.Namespace,
     ) -> None:
         """Print all fields of an object, with long texts on several lines."""
-        width = self._width - _sum_widths([max(map(len, names), default=0), 0])
+        width = self._width - _compute_table_width([max(map(len, names), default=0), 0])
         lines = [
             '\n'.join(_wrap_words(str(cell), width)) if isinstance(cell, _TEXTS) else cell
             for cell in fields
@@ -173,19 +170,15 @@ class FittedFormatter:
         """Return the columns that have room on the terminal, in their order."""
         shown = [column for column in columns if column.name not in _FOR_PROGRAMS]
         for column in _order_hideable_columns(shown, self._spare, self._needed):
-            if _sum_widths([other.whole for other in shown]) <= self._width:
+            if _compute_table_width([other.whole for other in shown]) <= self._width:
                 break
             shown.remove(column)
         return shown
 
     def _compute_widths(self, longest: Sequence[int], least: Sequence[int]) -> list[int]:
-        """Return widths with which the table fits, as far as the longest words allow it.
-
-        :param longest: the width of the longest cell of each column
-        :param least: the width of the longest word of each column
-        """
+        """Return widths with which the table fits, as far as the least widths allow it."""
         widths = list(longest)
-        for _ in range(_sum_widths(widths) - self._width):
+        for _ in range(_compute_table_width(widths) - self._width):
             slack = [place for place, width in enumerate(widths) if width > least[place]]
             if not slack:
                 break
@@ -193,7 +186,7 @@ class FittedFormatter:
         return widths
 
     def _wrap_cell(self, column: _Column, cell: object, width: int) -> object:
-        """Return the text of a cell with line ends between its words, cut after a few lines."""
+        """Return the text of a cell, wrapped between its words and cut after a few lines."""
         if not isinstance(cell, _TEXTS) or len(str(cell)) <= width:
             return cell
         lines = list(_wrap_words(str(cell), width))
@@ -247,13 +240,12 @@ def _list_repeated_uuids(columns: Sequence[_Column], commands: _Column | None) -
     ]
 
 
-def _sum_widths(widths: Sequence[int]) -> int:
-    """Return the width of a table with columns of these widths, with its borders."""
+def _compute_table_width(widths: Sequence[int]) -> int:
+    """Return the width of a table with its borders."""
     return sum(widths) + 3 * len(widths) + 1
 
 
 def _wrap_words(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text that is wrapped between its words."""
     line = ''
     for part in _PART.findall(text):
         if line and len(line) + len(part.rstrip()) > width:

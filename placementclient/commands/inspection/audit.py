@@ -156,13 +156,13 @@ class AuditCloud(ChangeCommand):
         from placementclient.render import findings as tables
 
         by_id = {check.id: check for check in checks.CHECKS}
-        self._refuse_unknown_ids(by_id)
+        self._refuse_unknown_check_ids(by_id)
         if self.args.explain:
             return audit_checks.list_checks([by_id[self.args.explain]], self.program)
         chosen = set(self.args.id or by_id).difference(self.args.ignore)
 
         def audit_cloud(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
-            roots = self._select_roots(cloud.snapshot)
+            roots = self._select_root_uuids(cloud.snapshot)
             return checks.audit(cloud, earlier, roots, by_id.keys() - chosen, self.args.subject)
 
         facts = self._read_operator_facts()
@@ -186,13 +186,13 @@ class AuditCloud(ChangeCommand):
                 return self.plan_and_apply(repairing)
             results = self._fix_findings(repairing) | unproved
         self.empty_message = tables.describe_clean_audit(
-            len(chosen) - len(audit.left_out), cloud, self._select_roots(cloud.snapshot)
+            len(chosen) - len(audit.left_out), cloud, self._select_root_uuids(cloud.snapshot)
         )
         self._set_status(findings, results, is_incomplete=is_incomplete)
         self._set_next_steps(lists.absent, (results or {}).values())
         return tables.list_findings(findings, make_audit_invocation(self, cloud.servers), results)
 
-    def _select_roots(self, snapshot: Snapshot) -> set[str]:
+    def _select_root_uuids(self, snapshot: Snapshot) -> set[str]:
         """Return the UUIDs of the roots of the trees that the options select."""
         return set(snapshot.root_uuids(selection_options.select_trees(self, snapshot)))
 
@@ -287,11 +287,11 @@ class AuditCloud(ChangeCommand):
         with progress.show_progress(self, repair.count_freeing_findings(findings)) as show:
             return repair.prove_findings(proof, findings, show)
 
-    def _refuse_unknown_ids(self, ids: Collection[str]) -> None:
+    def _refuse_unknown_check_ids(self, known_ids: Collection[str]) -> None:
         """Refuse an ID of ``--id``, ``--ignore`` or ``--explain`` that no check has."""
         for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
-            if id not in ids:
-                near = suggest_similar(id, ids) or f'. Choose from {", ".join(ids)}'
+            if id not in known_ids:
+                near = suggest_similar(id, known_ids) or f'. Choose from {", ".join(known_ids)}'
                 raise errors.UsageError(f'There is no check {id!r}{near}')
 
     def _warn_of_gaps(
