@@ -161,7 +161,7 @@ def _read_sentence(fault: Mapping[str, object]) -> str:
 
 
 def _explain_unreadable(status: int, reason: str | None) -> str:
-    """Return a sentence for a refusal that has none of its own."""
+    """Return a sentence for a refusal that brings none."""
     if status == 401:
         return f'{reason or "Unauthorized"}: {NOT_ACCEPTED}'
     return f'{reason or "Unknown status"}: the answer is not from Placement'

@@ -51,7 +51,10 @@ class Endpoint(NamedTuple):
 
 
 def _quote_part(part: str) -> str:
-    """Return a part of a path, quoted; refuse one with which another URL would be reached."""
+    """Return a part of a path, quoted.
+
+    :raises errors.UnsafePath: if it would lead to another URL
+    """
     # Quoting alone protects nothing: a WSGI server decodes %2F before the service matches its
     # routes, and proxies resolve "..". Nothing in Placement that is named in a path has a slash.
     if part in ('', '.', '..') or '/' in part or not part.isprintable():

@@ -106,7 +106,7 @@ class BoundedTransport(adapters.BaseAdapter):
         request: requests.PreparedRequest,
         send: Callable[[requests.PreparedRequest], requests.Response],
     ) -> requests.Response:
-        """Send a request, and read its whole answer within the limits."""
+        """Send a request and read its whole answer; refuse one that is too large or too slow."""
         try:
             response = send(request)
             response.raw = _BoundedBody(response.raw, self._answer_limit)
@@ -128,7 +128,7 @@ class BoundedTransport(adapters.BaseAdapter):
     def _configure_proxy(
         self, request: requests.PreparedRequest, proxies: dict[str, str] | None
     ) -> None:
-        """Apply the timeouts and the number of connections to the proxy of a request, too."""
+        """Limit the answers and the connections of the proxy of a request, too."""
         proxy = proxies and utils.select_proxy(str(request.url), proxies)
         if proxy and isinstance(self._adapter, adapters.HTTPAdapter):
             url = utils.prepend_scheme_if_needed(proxy, 'http')

@@ -230,7 +230,7 @@ def find_changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[Consum
 
 
 def _make_consumer_change(before: Consumer | None, after: Consumer | None) -> ConsumerChange:
-    """Return the change of a consumer; ``None``: it does not exist on this side."""
+    """Return the change of a consumer that may not exist before (``None``) or after."""
     if after is None:
         assert before is not None
         return ConsumerChange(before, replace(before, allocations={}))

@@ -328,7 +328,7 @@ class SpecIndex:
 
 
 def _list_spellings(name_or_uuid: str) -> set[str]:
-    """Return a text as it is, and as a normal UUID if it is one: a name may look like a UUID."""
+    """Return a text, and its normal form if it is a UUID; a name may look like a UUID."""
     return {name_or_uuid, normalize_uuid(name_or_uuid)}
 
 

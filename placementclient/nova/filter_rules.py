@@ -37,7 +37,9 @@ def _list_aggregates(draft: Draft, part: str) -> Sequence[HostAggregate]:
 
 
 def _join_uuids(aggregates: Iterable[HostAggregate]) -> list[str]:
-    """Return the UUIDs of aggregates as one value of ``member_of``; no value if there are none."""
+    """Return UUIDs as a single value of ``member_of`` in a list; an empty list if there are
+    none.
+    """
     uuids = sorted(aggregate.uuid for aggregate in aggregates)
     return [','.join(uuids)] if uuids else []
 

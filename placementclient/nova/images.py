@@ -84,7 +84,6 @@ def decode_image(document: object, path: str, name: str = 'image') -> Image:
 
 
 def _locate_images(document: object, path: str, key: str) -> list[RecordPlace]:
-    """Return the records of a list of images or volumes, with their positions."""
     records = document.get(key) if isinstance(document, Mapping) else document
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         raise RecordPlace(path, key, {}).make_error(f'not a list of {key}')

@@ -242,7 +242,6 @@ def decode_flavors_by_id(document: object, path: str) -> dict[str, Flavor]:
 
 
 def _explain_missing_specs(place: RecordPlace, name: str) -> BadList:
-    """Return the error for a flavor without extra specs."""
     # Without them it would be counted on hosts that it never gets.
     if place.path == COMPUTE_SERVICE:
         return place.make_error(

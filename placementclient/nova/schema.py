@@ -95,7 +95,8 @@ def locate_records(document: object, path: str, kind: type[ListRecord]) -> Itera
             _refuse_other_list(document, path, key)
             raise BadList(path, f'not a list of {key}{source}') from None
         if link is not None:
-            raise OnePage(path, _ONE_PAGE.format(key, _describe_page(link)))
+            marker = _MARKER.search(link)
+            raise OnePage(path, _ONE_PAGE.format(key, f'marker {marker[1]}' if marker else link))
         records = document.get(key)
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         _refuse_other_list(document, path, key)
@@ -161,12 +162,6 @@ def find_next_page(document: Mapping[str, Any], key: str) -> str | None:
             return str(link['href'])
     following = (document.get('links') or {}).get('next') or document.get('next')
     return str(following) if following else None
-
-
-def _describe_page(link: str) -> str:
-    """Return the marker in the link to a page, else the link."""
-    marker = _MARKER.search(link)
-    return f'marker {marker[1]}' if marker else link
 
 
 def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, str], str]) -> None:

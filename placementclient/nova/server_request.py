@@ -121,7 +121,6 @@ def _write_draft(
 
 
 def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
-    """Yield the extra specs for resources that the scheduler ignores."""
     for key, value in flavor.extra_specs.items():
         match = EXTRA_SPEC.fullmatch(key)
         if (

@@ -260,7 +260,7 @@ def read_server_groups(client: Client) -> list[object]:
         if not page:
             return records
         if page == records[-len(page) :]:
-            raise _make_endless_error('server_groups', 'does not end: a page comes again')
+            raise ServiceRefusal('The list of server_groups does not end: a page comes again')
         records += page
 
 
@@ -299,7 +299,7 @@ def _read_pages(
             reading.note_link(page)
             body = _read_page(client, page, service, reading)
         except UnendingList as reason:
-            raise _make_endless_error(key, str(reason)) from None
+            raise ServiceRefusal(f'The list of {key} {reason}') from None
         try:
             listed = [body[key]] if isinstance(body[key], dict) else body[key]
             records += listed
@@ -311,12 +311,8 @@ def _read_pages(
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ServiceRefusal(_describe_other_service(service)) from None
         if listed == last:
-            raise _make_endless_error(key, 'does not end: a page comes again')
+            raise ServiceRefusal(f'The list of {key} does not end: a page comes again')
         last = listed
-
-
-def _make_endless_error(key: str, reason: str) -> ServiceError:
-    return ServiceRefusal(f'The list of {key} {reason}')
 
 
 def _read_page(

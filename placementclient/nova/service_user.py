@@ -71,7 +71,6 @@ def load_service_user(text: str, path: str) -> ServiceUser:
 
 
 def _load_auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPlugin:
-    """Return the authentication plugin of a section."""
     from keystoneauth1 import exceptions, loading
 
     kind = values.get('auth_type') or values.get('auth_plugin')
@@ -79,7 +78,7 @@ def _load_auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPl
         raise errors.BadFile(path, f'[{section}] has no auth_type, such as password')
 
     def find_value(option: Opt) -> str | None:
-        """Return the value of a section for an option of keystoneauth, by any of its names."""
+        """Return the value in the section for an option, by any of the option's names."""
         names = [option.name, *(other.name for other in option.deprecated)]
         spelled = (name.replace('-', '_') for name in (option.dest, *names))
         return next((values[name] for name in spelled if name in values), None)

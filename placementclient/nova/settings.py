@@ -140,5 +140,5 @@ def parse_settings(files: Iterable[tuple[str, str]]) -> Settings:
 
 
 def _parse_positive(value: str) -> int | None:
-    """Return a positive number; ``None`` for other texts."""
+    """Return the number that a text is; ``None`` if it is no positive number."""
     return int(value) if value.isdecimal() and int(value) > 0 else None

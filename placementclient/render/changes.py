@@ -74,7 +74,6 @@ def _list_states(change: Change, result: TreeResult) -> Iterator[tuple[str, str]
 
 
 def _make_note_row(note: Finding) -> tuple[object, ...]:
-    """Return the cells of a note in the table of a change."""
     return note.subject, '', Facts(None), Facts(None), note.kind, note.reason
 
 
@@ -114,7 +113,7 @@ def format_planned(rows: Iterable[ChangeRow]) -> Iterator[str]:
 
 
 def _format_row(row: Sequence[object]) -> str:
-    """Return one row of the table of a change as text."""
+    """Return a row of the table of a change as a line."""
     name, change, before, after, *_ = map(format_cell, row)
     outcome = _format_outcome(row)
     if change in _SIGNS:

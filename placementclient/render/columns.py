@@ -146,7 +146,6 @@ def list_allocations_with_names(
 def _make_allocation_rows(
     read: Read[Consumer], names: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[_AllocationRow]:
-    """Yield a row for each provider on which a consumer has allocations."""
     consumer = read.value
     for uuid, resources in consumer.allocations.items():
         yield _AllocationRow(uuid, read.generations[uuid], resources, consumer, names.get(uuid, ''))
@@ -181,7 +180,6 @@ def _number_candidate_rows(
 
 
 def _format_requested_amounts(row: _CandidateRow) -> str:
-    """Return the amounts that a candidate takes of a provider."""
     resources = row.candidate.allocations[row.uuid]
     return ','.join(f'{name}={amount}' for name, amount in resources.items())
 
@@ -194,7 +192,6 @@ def _show_served_groups(row: _CandidateRow) -> Facts:
 
 
 def _format_provider_usage(row: _CandidateRow) -> str:
-    """Return the usage and the capacity of each class of a provider."""
     resources = row.summary.resources.items()
     return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
 

@@ -78,10 +78,6 @@ def _make_move_row(cloud: DrainCloud, move: ServerMove) -> MoveRow:
 
 
 def _make_unmovable_row(finding: Finding, allocations: Allocations) -> MoveRow:
-    """Return the row of a consumer that no plan can move.
-
-    :param allocations: of the consumer
-    """
     host, reason, command = (finding.facts[key] for key in ('host', 'reason', 'command'))
     return MoveRow(
         None, finding.subject, host, '', allocations, str(MoveState.CANNOT_MOVE), reason, command

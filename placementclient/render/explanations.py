@@ -62,7 +62,7 @@ def _format_lines(
     filters: Sequence[str],
     group_hosts: GroupHosts | None,
 ) -> Iterator[str]:
-    """Yield the lines of an explanation, with UUIDs of trees in place of names."""
+    """Yield the lines of an explanation, which may have UUIDs of trees in place of their names."""
     if explanation.is_met:
         yield f'Placement can meet it: candidates on {_describe_tree_count(explanation.offer)}.'
     else:
@@ -228,7 +228,6 @@ def _order_conflict(
 
 
 def _describe_relaxation(relaxation: Relaxation) -> str:
-    """Return a relaxation in words, with the number of its trees."""
     changes = [
         f'{need.value}={amount} instead of {need.amount}'
         + (f' (group {need.group})' if need.group else '')
@@ -244,7 +243,6 @@ def _describe_relaxation(relaxation: Relaxation) -> str:
 
 
 def _describe_shortage(shortage: Shortage) -> str:
-    """Return the missing part of a requirement in words."""
     if shortage.reason is ShortageReason.SHAPE:
         together = ', '.join(map(str, shortage.others))
         return f'not together with {together}' if together else 'the tree has not that shape'
@@ -280,7 +278,6 @@ def _record_relaxation(relaxation: Relaxation) -> Mapping[str, object]:
 
 
 def _record_near_tree(tree: NearTree) -> Mapping[str, object]:
-    """Return a tree near to the request with its shortages as data."""
     return {
         'name': tree.name,
         'uuid': tree.root_uuid,

@@ -191,7 +191,6 @@ def _drop_needless_commands(findings: Iterable[dict[str, object]]) -> None:
 
 
 def _format_title(row: dict[str, object]) -> str:
-    """Return the first line of a finding."""
     return ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
 
 

@@ -111,7 +111,7 @@ def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: b
 def _make_nodes(
     snapshot: Snapshot, other: Snapshot, traits: bool, allocations: bool
 ) -> Iterator[Node]:
-    """Yield the providers of a snapshot, with the differences from another snapshot."""
+    """Yield the providers of a snapshot, each marked with its differences from another snapshot."""
     for state in snapshot.walk():
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
         changed_traits = state.traits - counterpart.traits
@@ -133,7 +133,6 @@ def _make_nodes(
 def _make_node(
     snapshot: Snapshot, state: ProviderState, traits: Iterable[str], allocations: bool
 ) -> Node:
-    """Return a provider for a picture."""
     holdings = _describe_allocations(snapshot, state) if allocations else ()
     return Node(state, (*sorted(traits), *holdings), state.provider.parent_provider_uuid)
 
@@ -147,7 +146,7 @@ def draw_dot(picture: Picture) -> str:
 
 
 def _draw_sides(row: Row) -> Iterator[str]:
-    """Yield a tree before and after a plan in the language of Graphviz: two groups of nodes."""
+    """Yield two groups of nodes in the language of Graphviz: a tree before and after a plan."""
     for title, side in zip(SIDES, row.sides, strict=True):
         prefix = f'{row.uuid} {title} '
         label = _quote(f'{row.name} {title}')

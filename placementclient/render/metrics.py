@@ -256,7 +256,6 @@ def _sample_providers(snapshot: Snapshot) -> dict[str, Samples]:
 
 
 def _sample_projects(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
-    """Return the usage of each project, by class."""
     lines = usage.sum_by_subject(snapshot, 'project')
     return sorted(
         ((line.subject, names.get(line.subject, ''), line.resource_class), line.used)

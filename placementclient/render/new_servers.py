@@ -40,7 +40,6 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
 
 
 def _summarize_room(new: NewServers, decision: RoomDecision) -> str:
-    """Return the sentence whether further servers have room."""
     servers = f'{format_count(new.server_count, "server")} of {new.flavor}'
     now = f'room for {decision.room} now'
     moves = format_count(len(decision.moves), 'move')

@@ -178,7 +178,6 @@ def _draw_edges(cards: Mapping[str, _Card]) -> Iterator[str]:
 
 
 def _draw_curve(kind: str, left: _Card, right: _Card) -> str:
-    """Return the line from one card to another."""
     start, end = left.x + left.width, right.x
     bend = (start + end) / 2
     return (
@@ -188,7 +187,6 @@ def _draw_curve(kind: str, left: _Card, right: _Card) -> str:
 
 
 def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
-    """Yield the explanation of lines and colours."""
     high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
     rectangle = '<rect class="{}" x="24" y="{:.1f}" width="26" height="{}" rx="3"/>'
     line = '<path class="{}" d="M24,{:.1f} H50"/>'
@@ -212,7 +210,6 @@ def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
 
 
 def _draw_card(card: _Card) -> Iterator[str]:
-    """Yield the elements of a card."""
     node = card.node
     kind = 'sharing' if node.serves else '' if node.parent_uuid else 'root'
     of_card = _make_class_attribute('card', kind, is_changed=node.is_alone)
@@ -254,12 +251,10 @@ def _draw_inventory(card: _Card, name: str, baseline: float) -> Iterator[str]:
 
 
 def _make_class_attribute(*names: str, is_changed: bool) -> str:
-    """Return the ``class`` attribute of an element, which gives it its style."""
     return f'class="{" ".join(filter(None, (*names, "changed" if is_changed else "")))}"'
 
 
 def _make_tooltip(node: Node) -> str:
-    """Return the text that a browser shows over a card."""
     state = node.state
     lines = [f'{escape_line(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):

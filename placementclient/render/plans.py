@@ -59,7 +59,10 @@ def format_plan(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
 
 
 def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
-    """Yield the trees of a plan without a specification, each before and after."""
+    """Yield the trees of a plan that is no reshape, each before and after.
+
+    :param is_summary: whether each tree is one line with the number of its changes
+    """
     for tree in trees:
         parts = list(list_change_rows(tree.before, tree.after))
         if is_summary:
@@ -69,7 +72,6 @@ def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
 
 
 def _format_warnings(plan: Plan) -> Iterator[str]:
-    """Yield the warnings of a plan with their heading, if there are any."""
     if texts := list(list_warnings(plan.changes)):
         yield from ('', 'Warnings:', *(f'  {text}' for text in texts))
 
@@ -98,7 +100,6 @@ def _format_tree(change: Change, title: str, body: Iterable[str]) -> Iterator[st
 
 
 def _format_row(row: PlannedRow) -> str:
-    """Return one row of a plan as text."""
     name = row.resource_class
     if row.to_resource_class != name:
         name = f'{name} as {row.to_resource_class}'

@@ -52,7 +52,9 @@ def summarize_run(run: Outcome) -> str:
 
 
 def _name_state(tree: TreeResult) -> str:
-    """Return the state of a tree for people: ``already rolled back`` is no failure."""
+    """Return the state of a tree for people; one that was rolled back before counts as no
+    failure.
+    """
     is_back = tree.state is TreeState.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
     return tree.reason if is_back else tree.state
 

@@ -148,7 +148,9 @@ def render_page(template: jinja2.Template, report: Report) -> str:
     cloud, class_fills = report.cloud, contents.list_class_fills(report.cloud)
     plan = _make_plan_section(report.plan) if report.plan else None
     classes, others = _choose_host_columns(class_fills)
-    sheet, script = _read_page_file('page.css'), _read_script()
+    sheet = _read_page_file('page.css')
+    statements = _read_page_file('elements.js') + _read_page_file('page.js')
+    script = f"'use strict';\n(() => {{\n{statements}}})();\n"
     page = _Page(
         report=report,
         origin=cloud.snapshot.origin or Origin(),
@@ -232,11 +234,6 @@ def _mark_literals(text: str) -> Markup:
 
 def _read_page_file(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding='utf-8')
-
-
-def _read_script() -> str:
-    statements = _read_page_file('elements.js') + _read_page_file('page.js')
-    return f"'use strict';\n(() => {{\n{statements}}})();\n"
 
 
 def _make_policy(*parts: str) -> str:

@@ -50,8 +50,8 @@ class Records:
     """The records of a report for the script of the page.
 
     A record is a list, which ``page.js`` takes apart by position: the docstring of each method has
-    the fields in their order, and the function of the script that reads them. "Place" is the place
-    in the list of all texts, consumers, inventories or sets.
+    the fields in their order, and the function of the script that reads them. A "position" of a
+    text, a consumer, an inventory or a set is that in the list of all of them.
     """
 
     def __init__(self, report: Report) -> None:
@@ -95,10 +95,10 @@ class Records:
         return self._texts[escape_text(text)] if text else NOWHERE
 
     def _record_tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[object]:
-        """Return the providers of a tree, the root first.
+        """Return the providers of a tree, the root first, each as a list of its facts.
 
-        Of each: name, UUID, position of its parent in the tree, inventories, place of its traits,
-        place of its aggregates, and pairs of a consumer's place and its amounts (``page.js``:
+        Name, UUID, position of the parent in the tree, inventories, position of its set of traits,
+        of its set of aggregates, and pairs of a consumer's position and amounts (``page.js``:
         ``openTree``, ``inventories``, ``consumersOn``).
         """
         places = {state.uuid: place for place, state in enumerate(states)}
@@ -122,20 +122,22 @@ class Records:
         ]
 
     def _record_inventories(self, state: ProviderState) -> list[int]:
-        """Return for each class: its place, the place of its inventory, usage (``inventories``)."""
+        """Return three numbers for each class: position of its name, of its inventory, and
+        usage.
+        """
         return _flatten(
             (self._add_text(name), self._inventories[_FIELDS(inventory)], state.used(name))
             for name, inventory in sorted(state.inventories.items())
         )
 
     def _record_amounts(self, resources: Resources) -> list[int]:
-        """Return for each class: its place, amount (``page.js``: ``pairsOf``)."""
+        """Return two numbers for each class: position of its name, and amount (``pairsOf``)."""
         return _flatten(
             (self._add_text(name), amount) for name, amount in sorted(resources.items())
         )
 
     def _record_consumer(self, uuid: str) -> list[object]:
-        """Return UUID, place of the project, place of the type, and name of the server.
+        """Return a consumer's UUID, positions of its project and type, and the name of the server.
 
         ``page.js``: ``consumerName``, ``servers``.
         """
@@ -150,9 +152,9 @@ class Records:
         ]
 
     def _record_finding(self, finding: Finding) -> list[object]:
-        """Return severity, check, subject, evidence, command, and reason.
+        """Return severity, check, subject, evidence, command and reason of a finding.
 
-        Severity and check by their places (``page.js``: ``listing('findings')``).
+        Severity and check are positions of texts (``page.js``: ``listing('findings')``).
         """
         return [
             self._add_text(finding.severity.value),
@@ -163,7 +165,7 @@ class Records:
         ]
 
     def _record_plan(self, change: Change) -> list[object]:
-        """Return the name of a tree, its changed providers, rows, and the places of its warnings.
+        """Return a tree's name, its changed providers, rows, and the positions of its warnings.
 
         ``page.js``: ``openPlanned``, ``listing('planned-trees')``.
         """
@@ -182,12 +184,12 @@ class Records:
     def _record_change(
         self, change: ProviderChange, places: Mapping[str, int], fills_after: Fills
     ) -> list[object]:
-        """Return a provider of a plan with its usages before and after, and its changed traits.
+        """Return a provider of a plan as a list of what changes.
 
-        Place of its name, position of its parent in the change, 1 if it is new, usages before,
-        usages after, places of the traits gained, and of those lost (``page.js``: ``side``).
+        Position of its name, position of its parent in the change, 1 if it is new, usages before,
+        usages after, positions of the traits gained, and of those lost (``page.js``: ``side``).
 
-        :param places: of the providers of the change, by UUID
+        :param places: positions of the providers of the change, by UUID
         :param fills_after: the usages after the change, by class
         """
         was, shall = change.content_before, change.content_after
@@ -202,7 +204,9 @@ class Records:
         ]
 
     def _record_fills(self, amounts: Fills) -> list[int]:
-        """Return for each class: its place, usage, capacity (``page.js``: ``figuresOf``)."""
+        """Return three numbers for each class: position of its name, usage, capacity
+        (``figuresOf``).
+        """
         return _flatten(
             (self._add_text(name), amount.used, amount.capacity)
             for name, amount in sorted(amounts.items())
@@ -213,7 +217,7 @@ class Records:
         return [self._add_text(name) for name in sorted(names)]
 
     def _record_row(self, row: PlannedRow) -> list[int]:
-        """Return the place of the consumer, the amount, then places of texts.
+        """Return the consumer's position, the amount, then positions of six texts of a planned row.
 
         These are the class before and after, the provider before and after, the label, and the
         evidence (``page.js``: ``openPlanned``, ``csv``).
