@@ -252,7 +252,6 @@ class Applier:
         self._mark_outdated((*operation.before, *operation.after))
 
     def _send_reshape(self, operation: ops.Reshape) -> None:
-        """Replace inventories and allocations with one ``POST /reshaper``."""
         # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
         # type, and this one leaves every type as it is stored. An older service stores none.
         version = min(KEEPS_CONSUMER_TYPE, self._client.microversion)
@@ -316,7 +315,6 @@ def _expect_existing(uuid: str) -> Iterator[None]:
 def _make_inventories_body(
     inventories: Mapping[str, Inventory],
 ) -> dict[str, dict[str, int | float]]:
-    """Return the inventories of a provider as the body of a request has them."""
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
 

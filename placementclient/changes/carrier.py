@@ -352,7 +352,7 @@ class Carrier(Inspector):
         return replace(make_result(change, state, reason), reason=message)
 
     def _withdraw_preparation(self, change: Change) -> bool:
-        """Take back the preparation of an atomic change that is not made; return whether it is."""
+        """Take back the preparation of a change that was begun and not made; return if it was."""
         current = self.get_latest_version(change)
         preparation = phases.make_preparation(current)
         if preparation is None or not self.is_begun(change):

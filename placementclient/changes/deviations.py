@@ -228,7 +228,6 @@ def _find_name_deviations(
 def _find_consumer_deviations(
     change: Change, consumer: ConsumerChange, live: Snapshot
 ) -> Iterator[Finding]:
-    """Yield the deviations of the allocations and the owner of a consumer."""
     current, planned = live.consumers.get(consumer.uuid), consumer.after
     allocations = current.allocations if current else {}
     if allocations != planned.allocations:

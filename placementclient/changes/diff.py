@@ -120,7 +120,7 @@ class _Positions:
         while pending:
             waiting = []
             for uuid in pending:
-                if self._is_possible(uuid):
+                if self._is_position_possible(uuid):
                     yield self._change_position(uuid, self._get_desired_position(uuid))
                 else:
                     waiting.append(uuid)
@@ -134,7 +134,9 @@ class _Positions:
         :param emptied: the UUIDs of providers whose inventories a reshape removes
         """
         gone = [uuid for uuid in self._now if uuid not in self._after.providers]
-        for uuid in sorted(gone, key=lambda uuid: (-self._depth(uuid), self._now[uuid].name)):
+        for uuid in sorted(
+            gone, key=lambda uuid: (-len(self._find_ancestors(uuid)), self._now[uuid].name)
+        ):
             state = self._before.providers[uuid]
             inventories = {} if uuid in emptied else state.inventories
             yield ops.DeleteProvider(
@@ -145,12 +147,11 @@ class _Positions:
         return ops.Position(*self._after.providers[uuid].position)
 
     def _has_desired_parent(self, uuid: str) -> bool:
-        """Return whether a provider exists, and is below its desired parent already."""
         live, desired = self._now.get(uuid), self._get_desired_position(uuid)
         return live is not None and live.parent_provider_uuid == desired.parent_provider_uuid
 
-    def _is_possible(self, uuid: str) -> bool:
-        """Return whether Placement would accept the new name and parent of a provider now."""
+    def _is_position_possible(self, uuid: str) -> bool:
+        """Return whether Placement would accept the desired name and parent of a provider now."""
         name, parent = self._get_desired_position(uuid)
         is_name_free = self._holders.get(name, uuid) == uuid
         # A snapshot may name a parent that it does not have.
@@ -185,6 +186,3 @@ class _Positions:
             ancestors.add(uuid)
             uuid = self._now[uuid].parent_provider_uuid if uuid in self._now else None
         return ancestors
-
-    def _depth(self, uuid: str) -> int:
-        return len(self._find_ancestors(uuid))

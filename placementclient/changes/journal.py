@@ -328,7 +328,6 @@ def _collect_records(entries: Iterable[JournalEntry]) -> dict[str, TreeRecord]:
 
 
 def _add_entry(records: dict[str, TreeRecord], entry: JournalEntry) -> None:
-    """Add an entry to the record of its tree."""
     if entry.tree is None:
         return
     record = records.setdefault(entry.tree, TreeRecord())

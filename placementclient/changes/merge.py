@@ -17,7 +17,7 @@ from placementclient.changes.obstacles import find_additions, make_obstacle, mak
 from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
-from placementclient.changes.written_values import ConsumerValues, WrittenValues, get_values
+from placementclient.changes.written_values import WrittenValues, get_values
 from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
@@ -140,7 +140,8 @@ class Merge:
             change = change.with_owner_of(live)
         before, after = change.before, change.after
         was, desired, now = map(get_values, (before, after, live))
-        if was == desired or now == desired or self._was_ended_by_others(uuid, now):
+        is_ended = not now.allocations and uuid not in self._written.consumers
+        if desired in (was, now) or (is_ended and self._knows_deletions):
             return
         is_written = now in self._written.consumers.get(uuid, ())
         if not self._backward and not is_written and change.is_outdated_release(live):
@@ -163,10 +164,6 @@ class Merge:
             parents = (child.provider.parent_provider_uuid for child in self.states.values())
             if state.uuid in deleted and state.uuid not in parents:
                 del self.states[state.uuid]
-
-    def _was_ended_by_others(self, uuid: str, now: ConsumerValues) -> bool:
-        """Return whether others had deleted the allocations of a consumer before the change."""
-        return self._knows_deletions and not now.allocations and uuid not in self._written.consumers
 
     def _refuse_dependent_parts(self) -> None:
         """Refuse parts of the change that need a refused part, until nothing changes."""
@@ -323,7 +320,6 @@ class Merge:
                 self._refuse_provider(state, f'{state.name} exists, with the UUID {holder}')
 
     def _is_unchanged(self, uuid: str) -> bool:
-        """Return whether the change leaves a provider as it is."""
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
     def _refuse_provider(self, state: ProviderState, message: str) -> None:
@@ -385,7 +381,6 @@ class Merge:
         self.obstacles.append(make_obstacle(state.name, f'{state.name}: {part} is {values}'))
 
     def _note_consumer_obstacle(self, consumer_uuid: str, message: str) -> None:
-        """Add an obstacle that is about a consumer."""
         name = f'consumer {consumer_uuid}'
         self.obstacles.append(make_obstacle(name, f'{name}: {message}'))
 

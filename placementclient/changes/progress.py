@@ -148,7 +148,7 @@ class _AtomicProgress(Progress):
     """The progress of a change whose inventories and allocations move in one request."""
 
     def find_facets_of_status(self) -> ScopeFacets:
-        """Return the inventories that move, and the traits that go."""
+        """Return the facets that show the status: inventories that move, traits that go."""
         facets: dict[str, set[str]] = defaultdict(set)
         for provider in self.change.list_local_providers():
             facets[provider.uuid] |= {'inventories'} if provider.changed_classes else set()
@@ -247,5 +247,4 @@ def _find_changed_facets(provider: ProviderChange) -> set[str]:
 
 
 def _make_unrecorded_error(deviation: Finding) -> LeftAlone:
-    """Return the error that no journal explains a deviation."""
     return LeftAlone(f'its journal does not say that this plan was applied, and {deviation.reason}')

@@ -91,7 +91,7 @@ class _Rollback:
         }
 
     def _find_users(self) -> list[str]:
-        """Return the consumers of the change, and those that use an inventory that it moved."""
+        """Return the UUIDs of consumers: of those of the change, and of those on its targets."""
         users = {user.uuid: None for user in self._change.after.consumers.values()}
         for provider_uuid, name in self._sources:
             for user in self._live.consumers_on(provider_uuid):
@@ -188,7 +188,7 @@ class _Rollback:
 def _shift_total(
     expected: Inventory, planned: Inventory | None, live: Inventory | None
 ) -> Inventory:
-    """Return an expected inventory, with its total changed as others have changed the planned."""
+    """Return an expected inventory, with the difference of the live total to the planned one."""
     if planned is None or live is None or planned == live:
         return expected
     return structs.replace(live, total=max(live.total - planned.total + expected.total, 1))

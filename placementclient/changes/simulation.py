@@ -52,7 +52,6 @@ def _complete_state(
 def _perform(
     operation: ops.Operation, states: dict[str, ProviderState], consumers: dict[str, Consumer]
 ) -> None:
-    """Carry out one operation on providers and consumers."""
     match operation:
         case ops.EnsureClass() | ops.EnsureTrait():
             pass  # a snapshot has classes and traits only where providers have them

@@ -169,7 +169,7 @@ class _InventoryTransfer:
         )
 
     def is_exchange(self, group: _ProviderGroup) -> bool:
-        """Return whether a group needs a reshape: it loses inventory, and gains some or amounts.
+        """Return whether a group needs a reshape: inventory goes, and inventory or amounts come.
 
         One provider without consumers in its group needs none: a request sets all its inventories.
         """
@@ -205,21 +205,13 @@ class _InventoryTransfer:
                 for name, amount in resources.items():
                     inventory = result[uuid].get(name)
                     most = peak[uuid][name]
+                    # Placement allows too high a usage while no consumer gets more.
                     is_grown = (uuid, name) in self._gained
-                    if inventory is None or not _is_granted(inventory, amount, most, is_grown):
+                    is_granted = inventory is not None and inventory.admits(amount)
+                    if not is_granted or (is_grown and most > result[uuid][name].capacity):
                         # Room for this amount in any parts, and for nothing else.
                         result[uuid] = {**result[uuid], name: Inventory(most, max_unit=most)}
         return result
-
-
-def _is_granted(inventory: Inventory, amount: int, used: int, is_grown: bool) -> bool:
-    """Return whether Placement accepts an amount of an inventory while allocations are written.
-
-    :param used: the highest usage meanwhile
-    :param is_grown: whether a consumer gets more of the inventory
-    """
-    # Too much may be allocated already: Placement allows that while no consumer gets more.
-    return inventory.admits(amount) and (used <= inventory.capacity or not is_grown)
 
 
 def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[InventoryKey]:
@@ -232,7 +224,6 @@ def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[InventoryKey]:
 
 
 def _get_inventories(snapshot: Snapshot, uuid: str) -> Inventories:
-    """Return the inventories of a provider; none if it does not exist."""
     state = snapshot.providers.get(uuid)
     return state.inventories if state else {}
 

@@ -35,7 +35,8 @@ def merge_change(
     :param backward: whether the change is rolled back
     """
     preparation = make_preparation(change)
-    if preparation is None or _is_request_done(change, live, backward):
+    is_done = is_moved_back(change, live) if backward else find_phase(change, live) is Phase.AFTER
+    if preparation is None or is_done:
         part = preparation or change
         return merge(*part.order_snapshots(backward=backward), live, sent, backward=backward)
     merged = merge_atomic_change(
@@ -50,10 +51,6 @@ def merge_change(
     return MergeResult(
         () if obstacles else merged.operations, tuple(obstacles[:1]), has_pending_request=True
     )
-
-
-def _is_request_done(change: Change, live: Snapshot, backward: bool) -> bool:
-    return is_moved_back(change, live) if backward else find_phase(change, live) is Phase.AFTER
 
 
 def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Finding]:
@@ -96,7 +93,7 @@ def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Findi
 
 
 def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
-    """Yield an obstacle for each consumer with a moving class that the plan does not know."""
+    """Yield an obstacle for each consumer of a class that moves, unless the plan knows it."""
     planned = {consumer.uuid for consumer in change.consumers}.union(change.residents)
     staying = Counter[tuple[str, str, str]]()
     for row in change.reasons:

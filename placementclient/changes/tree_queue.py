@@ -181,5 +181,4 @@ def make_result(
 
 
 def _wrap_exception(reason: Exception) -> PlacementError:
-    """Return an exception as an error of this package."""
     return reason if isinstance(reason, PlacementError) else Unexpected(reason)

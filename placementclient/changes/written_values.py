@@ -130,7 +130,6 @@ def _list_inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, ob
 
 
 def _make_consumer_write(consumer: Consumer) -> tuple[str, object]:
-    """Return the allocations of a consumer, as text, with their new value."""
     return f'the allocations of {consumer.uuid}', str(get_values(consumer))
 
 

@@ -240,7 +240,6 @@ def _make_rows(decided: _DecidedAllocation, label: RowLabel) -> Iterator[Planned
 
 
 def _make_undecided_row(target_state: TargetState, decided: _DecidedAllocation) -> UndecidedRow:
-    """Return the row of an allocation with its possible targets."""
     allocation = decided.allocation
     targets = dict.fromkeys([target for target, _ in chain(*decided.possible_targets)])
     choices = tuple(dict.fromkeys([target.provider for target in targets]))

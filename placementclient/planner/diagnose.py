@@ -90,7 +90,6 @@ class _Diagnosis:
         return self._make_cause('bad-amount', **facts, units=units), is_alone
 
     def _make_cause(self, kind: str, **values: object) -> Cause:
-        """Return a cause of these trees, with the facts of its sentence as ``values``."""
         return Cause(kind, self._tree, None, **values)
 
     def find_overfilled_targets(self) -> Iterator[Cause]:

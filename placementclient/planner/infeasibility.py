@@ -90,11 +90,6 @@ def _describe_undetermined(unproved: int, seconds: float) -> str:
     return f'no assignment was found in {seconds:g} seconds, and no proof that there is none'
 
 
-def _describe_duplicate(provider: str, section: str, other: str) -> str:
-    """Return a sentence; the other entry is in the list ``section``, with the name ``other``."""
-    return f'{provider} is under {section} too' + ('' if other == provider else f', as {other}')
-
-
 #: The kind of the room that is left; it goes with other kinds and is no reason.
 ROOM = 'room'
 #: The sentence of each kind of reason, with its facts in braces; or a function of the facts.
@@ -151,7 +146,9 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         f'the name {name[:20]}… has {len(name)} characters, at most {longest} are allowed'
     ),
     'has-already': '{provider} has {resource_class} already, or gets it by a move',
-    'named-twice': _describe_duplicate,
+    'named-twice': lambda provider, section, other: (
+        f'{provider} is under {section} too' + ('' if other == provider else f', as {other}')
+    ),
     'no-consumer': 'unknown consumer {consumer_uuid}',
 }
 #: The kinds of reasons that leave open whether there is a plan.

@@ -61,7 +61,6 @@ def _find_rejudged_consumers(snapshot: Snapshot, provider: TargetProvider) -> It
 
 
 def _is_in_several_trees(snapshot: Snapshot, roots: Set[str], consumer: Consumer) -> bool:
-    """Return whether a consumer has allocations in several of the trees that are planned."""
     if len(consumer.allocations) == 1:
         return False
     states = map(snapshot.providers.get, consumer.allocations)

@@ -304,7 +304,6 @@ class _Planner:
 
 
 def _identify_row(row: UndecidedRow) -> tuple[str, str, str]:
-    """Return the consumer's UUID, the class and the name of the source of a row."""
     return row.consumer_uuid, row.resource_class, row.from_provider
 
 

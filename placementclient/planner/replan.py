@@ -114,7 +114,9 @@ def _retain_rows(
     retained: dict[AllocationKey, list[PlannedRow]] = {}
     for key, rows in _group_rows(change).items():
         targets = target_state.index_targets(key.inventory)
-        if _get_allocated_amount(snapshot, key) != sum(row.amount for row in rows) or not targets:
+        consumer = snapshot.consumers.get(key.consumer_uuid)
+        allocated = consumer.amount(*key.inventory) if consumer else 0
+        if allocated != sum(row.amount for row in rows) or not targets:
             continue
         for row in rows:
             if (row.to_provider, row.to_resource_class) not in targets:
@@ -133,12 +135,6 @@ def _group_rows(change: Change) -> dict[AllocationKey, list[PlannedRow]]:
             key = AllocationKey(row.consumer_uuid, uuids[row.from_provider], row.resource_class)
             rows.setdefault(key, []).append(row)
     return rows
-
-
-def _get_allocated_amount(snapshot: Snapshot, key: AllocationKey) -> int:
-    """Return the amount of an allocation in a snapshot, in units of the class; 0 without one."""
-    consumer = snapshot.consumers.get(key.consumer_uuid)
-    return consumer.amount(*key.inventory) if consumer else 0
 
 
 def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
@@ -221,7 +217,6 @@ def _describe_inventory(inventory: Inventory | None, other: Inventory | None) ->
 
 
 def _identify_allocation(row: PlannedRow) -> tuple[str, str, str]:
-    """Return the consumer's UUID, the class and the name of the source of a row."""
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 

@@ -175,7 +175,6 @@ def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
 
 
 def _warn_of_consumers_in_other_trees(snapshot: Snapshot, change: Change) -> Iterator[Notice]:
-    """Warn of consumers with allocations in trees that do not change."""
     several = [
         consumer.uuid
         for consumer in change.consumers

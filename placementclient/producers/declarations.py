@@ -72,7 +72,6 @@ def read_declarations(
 def _read_nova_configuration(
     document: Cursor, compute_nodes: Sequence[str]
 ) -> Iterator[DeclaredProvider]:
-    """Yield the declarations of a provider configuration file of Nova."""
     inside = _select_keys(document, 'meta', 'providers')
     version = _select_keys(inside['meta'], 'schema_version').get('schema_version')
     if version is None or not _SCHEMA.fullmatch(str(version.value)):

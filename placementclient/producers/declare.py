@@ -233,7 +233,6 @@ def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -
 def _merge_inventories(
     name: str, declared: DeclaredProvider, live: Mapping[str, Inventory]
 ) -> Mapping[str, Inventory]:
-    """Return the inventories of a provider after its declaration."""
     if declared.inventories is None:
         return live
     after = dict(live) if declared.adds else {}
@@ -246,7 +245,6 @@ def _merge_inventories(
 
 
 def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> frozenset[str]:
-    """Return the traits of a provider after its declaration."""
     present = live.traits if live else frozenset()
     if declared.traits is None:
         return present

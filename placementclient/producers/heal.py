@@ -156,7 +156,6 @@ def heal_servers(
 
 
 def _list_added_amounts(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
-    """Return by provider and class the amounts that a consumer gains."""
     allocated = before.allocations if before else {}
     added: dict[str, dict[str, int]] = {}
     for uuid, resources in after.allocations.items():

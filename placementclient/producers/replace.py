@@ -198,7 +198,6 @@ def _find_renamed(client: Client, request: Replacement, old: Provider | None) ->
 
 
 def _choose_name(request: Replacement, old: Provider) -> str:
-    """Return the name of the new provider after the replacement."""
     typed = old.name if is_uuid(request.old) else request.old
     return request.name or restore_name(typed, old.uuid)
 
@@ -256,7 +255,6 @@ def _find_temporary_inventories(plan: Plan) -> Iterator[str]:
 
 
 def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:
-    """Return the provider with a name or UUID; ``None`` if there is none."""
     if not is_hyphenated_uuid(name_or_uuid):
         named = resource_provider.find_by_name(client, name_or_uuid)
         if named or not is_uuid(name_or_uuid):
@@ -265,5 +263,4 @@ def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:
 
 
 def _find_by_uuid(client: Client, uuid: str) -> Provider | None:
-    """Return the provider with a UUID; ``None`` if there is none."""
     return next(iter(resource_provider.list(client, uuid=uuid)), None)

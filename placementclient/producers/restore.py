@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Restore a snapshot: create what the service lacks."""
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -118,7 +119,9 @@ class RestoreProducer(StateProducer):
         part = self._snapshot.select_trees(self._roots)
         chosen = list(self._choose_consumers(part, live))
         merged = live if self._only_allocations else self._add_providers(part, chosen, live)
-        restored = {consumer.uuid: _restore_consumer(consumer, live) for consumer in chosen}
+        # Each keeps its present owner.
+        owners = ((live.consumers.get(consumer.uuid, consumer), consumer) for consumer in chosen)
+        restored = {c.uuid: replace(owner, allocations=c.allocations) for owner, c in owners}
         consumers = {**live.consumers, **restored}
         return Snapshot(merged.providers.values(), consumers.values(), live.origin)
 
@@ -138,8 +141,12 @@ class RestoreProducer(StateProducer):
         consumers = (c for c in live.consumers.values() if c.uuid not in to_restore)
         live = Snapshot(live.providers.values(), consumers)
         merged = merge(_NOTHING, desired, live, diff(_NOTHING, desired))
-        altered = [*_find_additions(part, live)]
-        altered += [obstacle.subject for obstacle in merged.obstacles]
+        states = part.providers.items()
+        existing = (
+            (state, live.providers[uuid]) for uuid, state in states if uuid in live.providers
+        )
+        added = itertools.starmap(find_additions, existing)
+        altered = [obstacle.subject for obstacle in itertools.chain(*added, merged.obstacles)]
         if altered:
             message = 'Nothing was done: these have changed since, and restore changes no objects'
             raise ExistingProviders(message, list(dict.fromkeys(altered)), is_altered=True)
@@ -196,7 +203,7 @@ class RestoreProducer(StateProducer):
         return ''
 
     def _group_by_tree(self, allocations: Allocations) -> dict[str, dict[str, Resources]]:
-        """Return allocations by the UUID of the root that the snapshot has."""
+        """Return allocations by the UUID of the root in the snapshot."""
         trees: dict[str, dict[str, Resources]] = {}
         for uuid, resources in allocations.items():
             state = self._snapshot.providers.get(uuid)
@@ -228,12 +235,6 @@ def load_snapshot(client: Client, snapshot: Snapshot) -> None:
         reasons = [f'{note.subject}: {note.reason}' for note in restoring.notes]
         raise Unrestorable(f'Not restored: {join_names(reasons, 3, "others")}')
     apply_at_once(client, plan).raise_first_error()
-
-
-def _restore_consumer(consumer: Consumer, live: Snapshot) -> Consumer:
-    """Return a consumer with its allocations of the snapshot and its present owner."""
-    current = live.consumers.get(consumer.uuid)
-    return replace(current, allocations=consumer.allocations) if current else consumer
 
 
 def _map_to_existing_uuids(snapshot: Snapshot, existing: Mapping[str, Provider]) -> dict[str, str]:
@@ -313,10 +314,3 @@ def _find_existing_roots(
         message = f'Nothing was done: providers of the snapshot exist already{how}'
         raise ExistingProviders(message, occupied, is_altered=missing)
     return roots
-
-
-def _find_additions(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
-    """Yield the names of the existing providers that have more than in the snapshot."""
-    for uuid, state in snapshot.providers.items():
-        if restored := live.providers.get(uuid):
-            yield from (obstacle.subject for obstacle in find_additions(state, restored))

@@ -76,7 +76,6 @@ class SyncProducer(StateProducer):
         return sync_aggregates(live, self._aggregates, remove=self._remove)
 
     def _read_aggregates(self, uuid: str) -> Read[list[str]] | None:
-        """Return the aggregates of a provider; ``None`` if it does not exist any more."""
         try:
             return aggregate_api.list(self.client, uuid)
         except errors.NotFound:

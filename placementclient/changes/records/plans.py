@@ -128,7 +128,7 @@ def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
 
 
 def _encode_lines(plan: Plan) -> Iterator[bytes]:
-    """Yield the lines of a file before its digest."""
+    """Yield the lines of the file of a plan, without the last one: its digest."""
     # In the order of the specification: the planner prefers its earlier moves.
     yield make_opening_line(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
     yield from separate_lines(encode_json(changes.encode_change(change)) for change in plan.changes)

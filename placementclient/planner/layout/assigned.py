@@ -123,7 +123,7 @@ class AssignmentMatcher:
                 yield row.make_error(f'{reason}{hint}')
 
     def _find_target_names(self, consumer: Consumer) -> dict[str, frozenset[str]]:
-        """Return the names of the targets of a consumer's allocations, by class."""
+        """Return by class the names of the targets of a consumer's allocations."""
         names: dict[str, frozenset[str]] = {}
         for provider_uuid, resources in consumer.allocations.items():
             for name in resources:
@@ -209,7 +209,6 @@ def _report_unknown_consumers(
 
 
 def _make_undecided_row(target_state: TargetState, key: AllocationKey, amount: int) -> UndecidedRow:
-    """Return the row of an allocation with all its possible targets."""
     source = target_state.providers[key.provider_uuid]
     targets = target_state.targets[key.inventory]
     names = tuple(dict.fromkeys(target.provider for target in targets))
@@ -254,7 +253,7 @@ def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
 
 
 def _describe_wrong_target(row: AssignmentRow, providers: Iterable[str]) -> str:
-    """Return the sentence that a row names no target, with the name that was probably meant."""
+    """Return the sentence that a row names no target, with a similar name."""
     target = row.to_provider
     hint = suggest_similar(target, providers)
     if row.to_resource_class is not None:

@@ -210,7 +210,7 @@ class AssignmentProblem:
         self._causes += judge.causes
 
     def _make_cache_key(self, consumer: Consumer, items: Sequence[ConsumerItem]) -> object:
-        """Return a key that consumers with an equal item share; ``None`` if it has none."""
+        """Return a key that consumers with an equal item share; ``None``: it shares with none."""
         allocations, state = consumer.allocations, self._target_state
         is_plain = len(items) == len(allocations) == 1
         if not is_plain or consumer.uuid in state.additions:

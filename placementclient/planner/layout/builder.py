@@ -74,7 +74,6 @@ class _TreeBuilder(TargetProviders):
             self._apply_addition(index, addition)
 
     def _make_flows(self) -> Iterator[InventoryFlow]:
-        """Yield the flows of all moves from the sources of the tree."""
         moves = [
             (index, source)
             for index in self.moves
@@ -186,7 +185,6 @@ class _TreeBuilder(TargetProviders):
                 )
 
     def _apply_addition(self, index: int, addition: Addition) -> None:
-        """Add the inventories and allocations of an addition to its provider."""
         target = self.find_or_create_provider(self.fill_name(addition.name))
         if target is None:
             return

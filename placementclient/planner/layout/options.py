@@ -120,7 +120,6 @@ class ConsumerJudge:
         return state.inventories.get(key.resource_class) if state else None
 
     def _admits(self, key: InventoryKey, amount: int) -> bool:
-        """Return whether the units of an inventory allow an amount of one consumer."""
         inventory = self._find_inventory(key)
         return inventory is None or inventory.admits(amount)
 
@@ -209,7 +208,6 @@ def check_option_count(options: int, consumer: Consumer, target_state: TargetSta
 
 
 def _list_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
-    """Yield the parts of all allocations of some options."""
     for option in options:
         yield from chain(*option)
 

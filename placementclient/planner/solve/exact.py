@@ -265,7 +265,6 @@ class _Model:
         return self._read_solution(solved.solver) if solved.is_feasible else None
 
     def _read_solution(self, solver: CpSolver) -> list[list[ItemPlacement]]:
-        """Return the placements of each group in the solver's solution."""
         result: list[list[ItemPlacement]] = []
         for group, counts, parts in zip(
             self._problem.groups, self._counts, self._parts, strict=True

@@ -84,7 +84,7 @@ class Impossible:
     free: Sequence[int]
 
     def find_core(self) -> tuple[Sequence[int], bool]:
-        """Return items that have no solution together, and whether any fewer of them have one."""
+        """Return indexes of items without a common solution, and whether any fewer have one."""
         if isinstance(self.reason, int):
             return (self.reason,), True
         core, is_minimal = _find_core(self.reason.problem)
@@ -143,7 +143,6 @@ class _Search:
         self._decisions: dict[int, ItemDecision] = {}
 
     def list_decisions(self) -> list[ItemDecision]:
-        """Return the decisions about all items, in their order."""
         return [self._decisions[index] for index in range(len(self._items))]
 
     def place_forced_items(self) -> int | None:
@@ -222,7 +221,13 @@ class _Search:
         for index in indexes:
             item, remaining = self._items[index], tuple(self._options[index])
             if (item, remaining) not in numbered:
-                options = tuple(_renumber_bins(item.options[option], bins) for option in remaining)
+                # Bins get new numbers in the order of their first use.
+                options = tuple(
+                    tuple(
+                        d._replace(bin=bins.setdefault(d.bin, len(bins))) for d in item.options[n]
+                    )
+                    for n in remaining
+                )
                 numbered[item, remaining] = Item(options, item.divisible)
             members.setdefault(numbered[item, remaining], []).append(index)
         order = sorted(members)
@@ -246,14 +251,6 @@ class _Search:
                     placement = tuple(Part(options[option], amount) for option, amount in placement)
                     possible = tuple(options[option] for option in numbered)
                 self._decisions[index] = ItemDecision(placement, possible, forced, decision.proved)
-
-
-def _renumber_bins(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand, ...]:
-    """Return demands with new numbers of bins, in the order of their first use.
-
-    :param bins: the new number of each bin; extended here
-    """
-    return tuple(demand._replace(bin=bins.setdefault(demand.bin, len(bins))) for demand in demands)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -92,7 +92,6 @@ def format_skeleton(undecided: Iterable[UndecidedRow]) -> str:
 
 
 def _join_names(names: Iterable[str]) -> str:
-    """Return names separated by bars, for one line of a comment."""
     return ' | '.join(name if name.isprintable() else ascii(name) for name in names)
 
 

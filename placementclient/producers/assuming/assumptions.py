@@ -80,7 +80,6 @@ def _read_assumption(entry: Cursor, readers: FileReaders) -> Assumption:
 
 
 def _read_new_hosts(entry: Cursor) -> Assumption:
-    """Return the assumption that there are further hosts."""
     readers = {'add': _read_count, 'like': Cursor.text, 'name': _read_template}
     fields = entry.fields(readers, list(readers))
     count, name, like = fields['add'], fields['name'], fields['like']
@@ -108,12 +107,10 @@ def _read_template(cursor: Cursor) -> str:
 
 
 def _fill_template(name: str, number: int) -> str:
-    """Return a name of hosts with a number in the place of each placeholder."""
     return _NUMBER.sub(lambda match: format(number, match[1] or ''), name)
 
 
 def _read_removed_hosts(entry: Cursor) -> Assumption:
-    """Return the assumption that hosts are gone."""
     names = entry.fields({'without': _read_texts})['without']
     return partial(overlay.remove_hosts, entry=entry, without=names)
 
@@ -128,7 +125,6 @@ def _read_texts(cursor: Cursor) -> tuple[str, ...]:
 
 
 def _read_applied_plan(entry: Cursor, readers: FileReaders) -> Assumption:
-    """Return the assumption that a plan is carried out."""
     path = entry.fields({'plan': Cursor.text})['plan']
     return partial(overlay.apply_plan, entry=entry, plan=readers.plan(path))
 
@@ -195,13 +191,14 @@ _EDIT_READERS: Mapping[str, Callable[[Cursor], object]] = {
 
 
 def _read_new_servers(entry: Cursor, readers: FileReaders) -> Assumption:
-    """Return the assumption that there are further servers."""
     servers = entry.read_members(['servers'])['servers']
     fields = servers.fields(
         {
             'flavor': Cursor.text,
             'flavors': Cursor.text,
-            'resources': lambda amounts: amounts.values_by_class(_read_amount),
+            'resources': lambda amounts: amounts.values_by_class(
+                lambda amount: amount.integer(1, UNLIMITED)
+            ),
             'required': Cursor.classes_or_traits,
             'forbidden': Cursor.classes_or_traits,
             'count': _read_count,
@@ -227,10 +224,6 @@ def _read_new_servers(entry: Cursor, readers: FileReaders) -> Assumption:
         count=count,
         on=() if hosts == (ANY,) else hosts,
     )
-
-
-def _read_amount(cursor: Cursor) -> int:
-    return cursor.integer(1, UNLIMITED)
 
 
 def _make_resource_request(fields: Mapping[str, Any], _: Snapshot) -> NovaRequest:

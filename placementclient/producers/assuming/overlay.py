@@ -256,7 +256,6 @@ def _set_contents(
     states: Mapping[str, ProviderState],
     consumers: Mapping[str, Consumer] | None = None,
 ) -> None:
-    """Replace the providers of a cloud, and its consumers if they are given."""
     present = cloud.snapshot.consumers if consumers is None else consumers
     cloud.snapshot = Snapshot(states.values(), present.values(), cloud.snapshot.origin)
 
