@@ -132,7 +132,7 @@ class ExplainCandidate(DocumentCommand):
     )
 
     def make_text(self) -> Text:
-        self._refuse_wrong_combinations()
+        self._refuse_wrong_option_combinations()
         if self.args.print_request:
             return self._format_requests()
         is_calculated = self.args.snapshot or self.args.assume
@@ -150,7 +150,7 @@ class ExplainCandidate(DocumentCommand):
         """Return whether the command explains Nova's request for a server."""
         return bool(self.args.flavor or self.args.server)
 
-    def _refuse_wrong_combinations(self) -> None:
+    def _refuse_wrong_option_combinations(self) -> None:
         """Refuse options that exclude each other, and those of a server without a server."""
         if self.args.flavor and self.args.server:
             raise UsageError('--server has a flavor: leave out --flavor')

@@ -120,7 +120,7 @@ class AuditCloud(ChangeCommand):
 
     @property
     def _is_fixing(self) -> bool:
-        """Return whether the command repairs findings, or plans or shows the repairs."""
+        """Return whether the command carries out, plans or shows repairs."""
         return bool(self.args.fix or self.args.plan or self.args.dry_run)
 
     def check_options(self) -> None:
@@ -193,7 +193,6 @@ class AuditCloud(ChangeCommand):
         return tables.list_findings(findings, make_audit_invocation(self, cloud.servers), results)
 
     def _select_root_uuids(self, snapshot: Snapshot) -> set[str]:
-        """Return the UUIDs of the roots of the trees that the options select."""
         return set(snapshot.root_uuids(selection_options.select_trees(self, snapshot)))
 
     def _set_status(
@@ -201,7 +200,7 @@ class AuditCloud(ChangeCommand):
     ) -> None:
         """Set the exit status: 0 if the audit finds nothing wrong, or has fixed everything.
 
-        :param results: those of the repairs, by the number of the finding; None: none was made
+        :param results: the result of each repair, by the number of its finding; None: none was made
         :param is_incomplete: whether an answer of a service is missing
         """
         from placementclient.producers import repair
@@ -221,7 +220,7 @@ class AuditCloud(ChangeCommand):
             self.exit_status = errors.ExitStatus.DIFFERS
 
     def _set_next_steps(self, absent: Collection[str], results: Iterable[str]) -> None:
-        """Set the last sentences: which lists are missing; and as next step to audit again."""
+        """Set the last sentence if the list of servers is absent; the next step after conflicts."""
         from placementclient.insight.evidence import CHANGED
 
         if 'servers' in absent:
@@ -230,7 +229,7 @@ class AuditCloud(ChangeCommand):
             self.next_steps = (_RUN_AGAIN,)
 
     def _read_operator_facts(self) -> audit_lists.OperatorFacts:
-        """Return what the operator tells about consumers and ratios, by options and files."""
+        """Return the facts about consumers and ratios in options and their files."""
         from placementclient.nova import service
 
         gone = consumer_options.read_consumer_uuids(consumer_options.GONE, self.args.gone)
@@ -288,7 +287,6 @@ class AuditCloud(ChangeCommand):
             return repair.prove_findings(proof, findings, show)
 
     def _refuse_unknown_check_ids(self, known_ids: Collection[str]) -> None:
-        """Refuse an ID of ``--id``, ``--ignore`` or ``--explain`` that no check has."""
         for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
             if id not in known_ids:
                 near = suggest_similar(id, known_ids) or f'. Choose from {", ".join(known_ids)}'
@@ -297,7 +295,7 @@ class AuditCloud(ChangeCommand):
     def _warn_of_gaps(
         self, cloud: Cloud, audit: Audit, lists: audit_lists.ServiceLists, check_count: int
     ) -> None:
-        """Warn of missing lists, of the checks that need them, and of what the audit remarks."""
+        """Warn of missing lists, of checks that were not made, and of unjudged servers."""
         from placementclient.render import findings as tables
 
         self.warn(tables.describe_unread_lists(lists.failures))
@@ -309,7 +307,7 @@ class AuditCloud(ChangeCommand):
             self.log.warning(f'Incomplete: {refused} of {check_count} checks not made')
 
     def _log_left_out_checks(self, audit: Audit) -> None:
-        """Log how many checks lack a list, and with ``-v`` which."""
+        """Log the number of checks that lack a list, and with ``-v`` their names."""
         from placementclient.render import findings
 
         groups = findings.list_omitted_checks(audit)
@@ -335,7 +333,7 @@ class AuditCloud(ChangeCommand):
                 self.log.warning(message)
 
     def _fix_findings(self, producer: RepairProducer) -> dict[int, str]:
-        """Apply or plan the safe repairs; return the results by the number of the finding."""
+        """Apply or plan the safe repairs; return the result by the number of each finding."""
         try:
             plan = producer.plan()
         except errors.PlacementError as failure:
@@ -357,10 +355,7 @@ class AuditCloud(ChangeCommand):
 def make_audit_invocation(
     command: base.PlacementCommand, servers: Mapping[str, Server]
 ) -> Invocation:
-    """Return the options of the audit that the commands in its table need, too.
-
-    :param servers: the servers of the audit, by UUID
-    """
+    """Return the options of this audit that the commands in its table need too."""
     from placementclient.render.repairs import Invocation
 
     named = ('snapshot', *NEEDED_LISTS, 'hypervisors', 'gone', 'ignore_consumer')

@@ -59,8 +59,8 @@ NEEDED_LISTS = ('servers', 'migrations')
 class ServiceLists:
     """The lists of Nova and other services for an audit, each by the name of its option.
 
-    :param records: the records of each list
-    :param failures: the reason why a service has not answered
+    :param records: the records of each list that was read
+    :param failures: the reason why a service has not answered, for each list without an answer
     :param faults: the errors in files, as sentences
     :param refused: the names of the lists that were requested and cannot be used
     :param absent: the names of the lists whose service is not in the catalog
@@ -89,7 +89,7 @@ class OperatorFacts(NamedTuple):
 
 
 class AuditedCloud(NamedTuple):
-    """A cloud with its audit, and the lists of other services that the audit was made with."""
+    """A cloud with its audit, and the lists that the audit has used."""
 
     cloud: Cloud
     audit: Audit
@@ -97,7 +97,7 @@ class AuditedCloud(NamedTuple):
 
 
 class _ListReader:
-    """Reads lists. After a timeout it asks a service no more, after an error without retries."""
+    """Reads lists; asks no service again after a timeout, and with no retries after an error."""
 
     def __init__(self, command: base.PlacementCommand) -> None:
         self.lists = ServiceLists()
@@ -108,7 +108,7 @@ class _ListReader:
     def read(self, name: str, source: service_lists.ListSource[Any], places: Sequence[str]) -> None:
         """Read a list, or note the reason why it cannot be used.
 
-        :param name: the name of the option
+        :param name: the name of its option
         :param places: the word for the service, or files
         """
         from placementclient.nova import schema, service
@@ -129,7 +129,7 @@ class _ListReader:
             self._note_failure(name, source.service, failure)
 
     def _note_absence(self, name: str, service_name: str, absence: service.NoService) -> None:
-        """Note that the catalog lacks the service of a list; without a catalog nothing is wrong."""
+        """Note that the catalog lacks the service of a list, or that there is no catalog."""
         from placementclient.nova.service import NoCatalog
 
         self._silent[service_name] = absence
@@ -138,7 +138,7 @@ class _ListReader:
             self.lists.absent.add(name)
 
     def _note_fault(self, name: str, fault: schema.BadList, *, is_file: bool) -> None:
-        """Note that a list is not what was expected; one without a field is not refused."""
+        """Note that a list has the wrong form; if only a field is missing, it is not refused."""
         from placementclient.nova.schema import MissingField
 
         if is_file:
@@ -149,7 +149,7 @@ class _ListReader:
             self.lists.refused.add(name)
 
     def _note_failure(self, name: str, service_name: str, failure: service.ServiceError) -> None:
-        """Note that a service has not given a list; a silent one is asked no more."""
+        """Note that a service has not given a list; after a timeout, ask it no more."""
         from placementclient.nova.service import ServiceFailure, ServiceRefusal
 
         self.lists.failures[name] = str(failure)
@@ -161,7 +161,7 @@ class _ListReader:
             self._silent[service_name] = failure
 
     def _get_client(self, name: str) -> Client:
-        """Return a client for a service, without retries if another list of it has failed."""
+        """Return a client for a service, without retries if another of its lists has failed."""
         client = self._command.client
         if name in self._failing:
             client = client.copy_without_history()
@@ -170,9 +170,7 @@ class _ListReader:
 
 
 def _read_lists(command: base.PlacementCommand, needed: Collection[str]) -> ServiceLists:
-    """Read the lists that the options name.
-
-    Without such options and without a snapshot, the services are asked.
+    """Read the lists of the options; without options and snapshot, ask the services.
 
     :param needed: the names of the lists that the checks use
     """
@@ -199,7 +197,7 @@ def read_and_audit(
     *,
     is_steady: bool = False,
 ) -> AuditedCloud:
-    """Read and audit the cloud; read it a second time if a finding may be a change meanwhile.
+    """Read and audit the cloud; read it again if a finding may come from a change meanwhile.
 
     :param audit_cloud: audits a cloud; its second argument is the earlier reading, if there is one
     :param ids: the IDs of the checks; none: all
@@ -228,7 +226,7 @@ def read_and_audit(
 def _name_aggregates(
     command: base.PlacementCommand, cloud: Cloud, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
-    """Yield findings; those about aggregates also with their names, if a list or Nova has them."""
+    """Yield findings; if they are about aggregates, with the names that a list or Nova has."""
     places = PlaceNames(command, cloud.lists.scheduling.sources.aggregates)
     for finding in findings:
         aggregate, aggregates = (finding.facts.get(key) for key in ('aggregate', 'aggregates'))
@@ -247,9 +245,9 @@ def _read_cloud(
     is_steady: bool,
     is_reversed: bool = False,
 ) -> tuple[Cloud, ServiceLists]:
-    """Read the snapshot and then the lists, which have each server of the snapshot.
+    """Read the snapshot and the lists for some checks.
 
-    :param is_reversed: whether to read the lists first
+    :param is_reversed: whether to read the lists before the snapshot, not after it
     """
     from placementclient.insight.audit.checks import CHECKS
     from placementclient.insight.audit.cloud import Cloud, CloudLists
@@ -288,7 +286,7 @@ def _has_live_servers(command: base.PlacementCommand, lists: ServiceLists) -> bo
 
 
 def _read_images(command: base.PlacementCommand, lists: ServiceLists, snapshot: Snapshot) -> None:
-    """Add the images of the servers with allocations to the lists, if ``--images`` is given."""
+    """Add the images of servers with allocations to the lists, if ``--images`` is given."""
     from placementclient.nova import schema, service
 
     servers = lists.records.get('servers', {})
@@ -311,13 +309,13 @@ def _group_by_root(
 ) -> dict[str, Mapping[str, ConfiguredRatio]]:
     """Return allocation ratios by the UUID of the root of each host.
 
-    :param ratios: the ratios by the name of a provider in the tree of the host, and by class
+    :param ratios: the ratios by the name of a provider of the host, and by class
     """
     return {snapshot.find_existing(h).provider.root_uuid: named for h, named in ratios.items()}
 
 
 def _find_unsettled_servers(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:
-    """Return the UUIDs of the servers that Nova has changed since the snapshot, or just before."""
+    """Return the UUIDs of servers that Nova has changed after the snapshot or just before it."""
     from placementclient.producers import repair
 
     captured = _parse_moment(snapshot.origin.captured_at if snapshot.origin else None)
@@ -331,7 +329,7 @@ def _find_unsettled_servers(snapshot: Snapshot, servers: Mapping[str, Server]) -
 
 
 def _parse_moment(text: str | None) -> datetime | None:
-    """Return a time in UTC from a text in ISO 8601; ``None`` for other texts."""
+    """Return the time in UTC of a text in ISO 8601; ``None`` for other texts."""
     try:
         moment = datetime.fromisoformat(text or '')
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -105,7 +105,7 @@ class ShowCapacity(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'more is used than --fail-above allows'),)
 
     def execute(self) -> base.Output:
-        self._refuse_wrong_combinations()
+        self._refuse_wrong_option_combinations()
         before = cloud_options.read_snapshot(self, self.args.snapshot)
         after = cloud_options.apply_assumptions(self, before).snapshot
         is_of_servers = self.args.fits is not None or self.args.flavors
@@ -118,7 +118,7 @@ class ShowCapacity(base.Lister):
         return tables.add_aggregate_names(output, {item.uuid: item.name for item in aggregates})
 
     def _list_totals(self, before: Snapshot, after: Snapshot) -> base.Output:
-        """Return the rows of capacity and use, or with ``--diff`` those that the changes affect."""
+        """Return the rows of capacity and usage; with ``--diff``, those that the changes affect."""
         from placementclient.insight.capacity import totals
         from placementclient.render import capacity as tables
 
@@ -139,7 +139,7 @@ class ShowCapacity(base.Lister):
         return tables.list_totals(lines, by)
 
     def _list_fits(self, before: Snapshot, after: Snapshot) -> base.Output:
-        """Return the rows of how many servers fit, or with ``--diff`` those that change."""
+        """Return the rows of how many servers fit; with ``--diff``, those that changes affect."""
         from placementclient.render import capacity as tables
 
         by = self.args.by
@@ -153,7 +153,7 @@ class ShowCapacity(base.Lister):
     def _count_fits(
         self, snapshot: Snapshot, flavors: Sequence[Flavor], warn: Callable[[str], None]
     ) -> list[tuple[str | None, Sequence[Fits]]]:
-        """Return the number of servers that fit, for each flavor by its name, or for the shape."""
+        """Return the numbers of servers that fit, by the name of the flavor; None: the shape."""
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology
         from placementclient.render import capacity as tables
@@ -181,7 +181,7 @@ class ShowCapacity(base.Lister):
     def _refuse_impossible_names(
         self, snapshot: Snapshot, request: CandidateRequest, warn: Callable[[str], None]
     ) -> None:
-        """Refuse classes and traits of a request that cannot exist; warn of those nobody has."""
+        """Refuse classes and traits that cannot exist; warn of those that no provider has."""
         from placementclient.insight import unknown_names
 
         names = unknown_names.ReportedNames.from_snapshot(snapshot)
@@ -193,7 +193,7 @@ class ShowCapacity(base.Lister):
             warn(PlaceNames(self).insert_names(sentence))
 
     def _restrict_request(self, request: CandidateRequest) -> CandidateRequest:
-        """Return a request with the traits and aggregates of the options added."""
+        """Return a request with the traits and aggregates of the options added to it."""
         from placementclient.commands.framework.filter_options import resolve_aggregate_groups
 
         client = None if self.args.snapshot else self.client
@@ -211,8 +211,7 @@ class ShowCapacity(base.Lister):
             )
         )
 
-    def _refuse_wrong_combinations(self) -> None:
-        """Refuse options that exclude each other."""
+    def _refuse_wrong_option_combinations(self) -> None:
         if self.args.fits is not None and self.args.flavors:
             raise errors.UsageError('--fits and --flavors contradict each other')
         if self.args.fits is None and not self.args.flavors:

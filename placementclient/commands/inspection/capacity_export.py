@@ -95,14 +95,14 @@ class ExportCapacity(base.PlacementCommand):
 
     @functools.cached_property
     def _collector(self) -> metrics_server.Collector:
-        """The metrics that ``--serve`` serves, and the time limit of each reading."""
+        """The collector of the metrics that ``--serve`` serves."""
         from placementclient.commands.inspection import metrics_server
 
         return metrics_server.Collector(self._read_metrics, self.args.interval, self.log)
 
     @functools.cached_property
     def client(self) -> Client:
-        """The client of this run; with ``--serve``, its requests end with the reading."""
+        """The client of this run; with ``--serve``, its requests end with the time of a reading."""
         client = super().client
         if self.args.serve:
             from placementclient.commands.inspection import metrics_server
@@ -113,7 +113,7 @@ class ExportCapacity(base.PlacementCommand):
 
     @functools.cached_property
     def _warn_once(self) -> Callable[[str], None]:
-        """Logs a sentence the first time only: each reading finds the same again."""
+        """A function that logs each sentence only once, although each reading finds it again."""
         return functools.cache(self.log.warning)
 
     def _read_metrics(self) -> Sequence[Metric]:

@@ -180,7 +180,7 @@ class PlanDrain(base.Lister):
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.render import drain_moves, drains, host_failures
 
-        self._refuse_wrong_combinations()
+        self._refuse_wrong_option_combinations()
         assumption = cloud_options.read_cloud(self, is_steady=True)
         snapshot = assumption.snapshot
         requests = self._read_requests()
@@ -217,7 +217,7 @@ class PlanDrain(base.Lister):
         return drain_moves.list_moves(cloud, answer)
 
     def _format_audit_command(self) -> str:
-        """Return the command that audits the same cloud, with files where no Nova can be asked."""
+        """Return the command that audits the same cloud, with files if Nova cannot be asked."""
         from placementclient.nova import service
 
         command, path = f'{self.program} resource provider audit', self.args.snapshot
@@ -229,13 +229,13 @@ class PlanDrain(base.Lister):
     def _set_exit_status(self, verdict: DrainVerdict, cells_down: Sequence[Finding]) -> None:
         """Set the exit status of a verdict.
 
-        :param cells_down: hosts whose servers Nova does not show, with which a yes is not certain
+        :param cells_down: a finding for each host whose servers Nova does not show
         """
         self.exit_status = _EXIT_STATUSES[verdict]
         if cells_down:
             self.exit_status = self.exit_status or errors.ExitStatus.ERROR
 
-    def _refuse_wrong_combinations(self) -> None:
+    def _refuse_wrong_option_combinations(self) -> None:
         """Refuse options that exclude each other, and a command without hosts."""
         if self.args.rolling and self.args.lose:
             raise errors.UsageError('--rolling and --lose contradict each other')
@@ -306,7 +306,7 @@ class PlanDrain(base.Lister):
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *assumption.placed})
 
     def _read_images(self, servers: Sequence[Server]) -> Images:
-        """Return the images of servers; none if neither Nova nor ``--images`` gives them."""
+        """Return the images of servers; no image is known if Nova and ``--images`` give none."""
         from placementclient.nova.images import Images
 
         if self.args.requests != NOVA and not self.args.images:
@@ -359,7 +359,7 @@ class PlanDrain(base.Lister):
         return new_servers.answer_new_servers(cloud, new, decision)
 
     def _check_losses(self, cloud: DrainCloud, hosts: Sequence[str]) -> HostFailures:
-        """Check the losses of ``--lose`` hosts; set the last sentences."""
+        """Check the losses of as many hosts as ``--lose`` says; set the last sentences."""
         from placementclient.insight.drain import host_failure
         from placementclient.render import host_failures
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TimeLimitedSession:
-    """A keystoneauth session whose requests end with the time limit of the reading."""
+    """A keystoneauth session whose requests end with the time for the reading."""
 
     def __init__(self, session: Session, collector: Collector) -> None:
         self._session, self._collector = session, collector
@@ -38,7 +38,7 @@ class TimeLimitedSession:
     def request(
         self, url: str, method: str, *, timeout: float | None = None, **settings: Any
     ) -> Response:
-        """Send a request with the session, without retries, if there is time left."""
+        """Send a request without retries, if there is time left."""
         remaining = self._collector.compute_remaining_time()
         settings['connect_retries'] = 0
         limit = min(timeout or remaining, remaining)
@@ -50,7 +50,7 @@ class TimeLimitedSession:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return the address and the port of ``127.0.0.1:9000``, ``[::1]:9000``, or ``:9000`` for all.
+    """Return the address and port of ``127.0.0.1:9000``, ``[::1]:9000``, or ``:9000`` for all.
 
     :raises errors.UsageError: if the text has another form
     """
@@ -61,10 +61,10 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 class _Reading(NamedTuple):
-    """The metrics of one reading.
+    """The metrics of one reading of the cloud.
 
     :ivar ended_at: the time at its end, in seconds since 1970; None: there was no reading yet
-    :ivar monotonic: the same on the monotonic clock, in seconds
+    :ivar monotonic: the same time on the monotonic clock, in seconds
     """
 
     families: Sequence[Metric] = ()
@@ -73,7 +73,7 @@ class _Reading(NamedTuple):
 
 
 class Collector:
-    """The metrics that are served: those of the last successful reading, and their age.
+    """Collects the metrics that are served: those of the last good reading, and its age.
 
     :param read: reads the metrics
     :param interval: the pause between two readings, in seconds
@@ -94,7 +94,7 @@ class Collector:
         self._duration, self._succeeded = 0.0, True
 
     def collect(self) -> Sequence[Metric]:
-        """Return the last good metrics, and those that tell their age; Prometheus calls this."""
+        """Return the last good metrics, and their age as metrics; Prometheus calls this."""
         reading = self._last_good
         is_up = time.monotonic() - reading.monotonic < self._fresh_for
         return [
@@ -103,14 +103,11 @@ class Collector:
         ]
 
     def stop(self) -> None:
-        """Let every further request of the reading fail."""
+        """Let every further request of the present reading fail."""
         self._deadline = 0.0
 
     def compute_remaining_time(self) -> float:
-        """Return the remaining time of the reading, in seconds.
-
-        :raises errors.PlacementError: if there is none
-        """
+        """Return the remaining seconds of the reading; raise PlacementError if there are none."""
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise errors.PlacementError(
@@ -120,7 +117,7 @@ class Collector:
         return remaining
 
     def read(self) -> None:
-        """Read the metrics; after an error, keep the earlier ones and log it once.
+        """Read the metrics; after an error, keep the last good ones and log it once.
 
         :raises errors.PlacementError: if the first reading shows that the options are impossible
         """
@@ -138,10 +135,7 @@ class Collector:
         self._duration = time.monotonic() - began_at
 
     def _report_failure(self, failure: Exception) -> None:
-        """Log an error of a reading, unless the reading before had failed too.
-
-        :raises errors.PlacementError: if the first reading shows that the options are impossible
-        """
+        """Log the error of a reading after a good one; raise it if it is one of the options."""
         from placementclient.nova.service import NoCatalog
 
         is_first = self._last_good.ended_at is None
@@ -162,7 +156,7 @@ class Terminated(KeyboardInterrupt):
 def serve_metrics(address: tuple[str, int], collector: Collector) -> None:
     """Serve metrics and read them again and again, until SIGTERM.
 
-    Scrapes are answered from the beginning on, also during the first reading.
+    Scrapes are answered from the beginning, also during the first reading.
 
     :param address: the host and the port
     :raises errors.PlacementError: if the address cannot be used
@@ -186,7 +180,7 @@ def serve_metrics(address: tuple[str, int], collector: Collector) -> None:
 
 @contextlib.contextmanager
 def run_metrics_server(host: str, port: int, collector: Collector) -> Iterator[int]:
-    """Run the HTTP server of prometheus_client in threads; the value is its port.
+    """Run the HTTP server of prometheus_client in the block, whose value is the port.
 
     :raises errors.PlacementError: if the address cannot be used
     """

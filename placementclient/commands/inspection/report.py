@@ -118,7 +118,7 @@ class WriteReport(base.PlacementCommand):
             self.exit_status = ExitStatus.DIFFERS if is_wrong else ExitStatus.ERROR
 
     def _get_cloud_name(self) -> str:
-        """Return the name of the cloud in clouds.yaml, and its region; empty if it has none."""
+        """Return the cloud in ``clouds.yaml`` and its region; an empty text without one."""
         options = self.app.options
         # OpenStackClient calls the option ``cloud``.
         name = getattr(options, 'os_cloud', None) or getattr(options, 'cloud', None)
@@ -127,7 +127,7 @@ class WriteReport(base.PlacementCommand):
 
 
 def _refuse_missing_trees(plan: Plan, snapshot: Snapshot) -> None:
-    """Refuse a plan with trees that the snapshot does not have."""
+    """Refuse a plan for trees that the snapshot does not have."""
     missing = [
         name
         for tree in plan.changes

@@ -86,7 +86,7 @@ class ListUsage(base.Lister):
                 f'Not in the table: {facts.format_with_units(unlisted)}. Placement counts it as '
                 'used, and no consumer has it'
             )
-        self._log_name_option(by)
+        self._hint_at_name_option(by)
         self.spare_columns = (
             *(('resource_class',) if len(classes) == 1 else ()),
             *(('percent', 'project') if by == 'consumer' else ()),
@@ -101,15 +101,15 @@ class ListUsage(base.Lister):
             if getattr(self.args, option) and not has_column:
                 raise errors.UsageError(f'--{option} is for --by {subject}')
 
-    def _log_name_option(self, by: str) -> None:
-        """Tell a person which option adds the names that the table lacks."""
+    def _hint_at_name_option(self, by: str) -> None:
+        """Log a hint at the option that adds names of projects, users or servers."""
         option = _NAME_OPTIONS.get(by)
         if option and not getattr(self.args, option) and self.app.stderr.isatty():
             service = 'nova' if by == 'consumer' else 'keystone'
             self.log_hint(f'Names of {option}: add --{option} {service}, or --{option} FILE')
 
     def _read_names(self, subject: str) -> Mapping[str, str]:
-        """Return the names of projects, users or servers by ID, from the list of an option."""
+        """Return the names of projects, users or servers by ID, from the list of their option."""
         sources, args = service_lists.get_sources(), self.args
         if subject == 'consumer':
             servers = sources.servers.read_option(self, args.servers) or {}

@@ -84,7 +84,7 @@ class RunBatch(base.PlacementCommand):
         return tally.worst
 
     def _print_results(self, results: Iterable[tuple[CommandLine, CommandOutput]]) -> _Tally:
-        """Print the output of command lines, up to the last that the batch runs; count them."""
+        """Print the output of command lines until the batch stops; return their counts."""
         tally = _Tally()
         show = self._print_json if self.args.json_lines else self._print_output
         for command, output in results:
@@ -104,18 +104,17 @@ class RunBatch(base.PlacementCommand):
         return tally
 
     def _print_output(self, command: CommandLine, output: CommandOutput) -> None:
-        """Print a line with the number, the exit status and the command, then its output."""
+        """Print a command with its number and exit status, then its output."""
         shown = cut_text(command.text, _SHOWN_CHARACTERS)
         head = f'# line {command.number}, exit status {output.status}: {shown}\n'
         for stream, text in (
-            (self.app.stdout, head + _indent_heads(output.stdout)),
-            (self.app.stderr, _indent_heads(output.stderr)),
+            (self.app.stdout, head + _indent_comment_lines(output.stdout)),
+            (self.app.stderr, _indent_comment_lines(output.stderr)),
         ):
             stream.write(escape_text(text) if stream.isatty() else text)
             stream.flush()
 
     def _print_json(self, command: CommandLine, output: CommandOutput) -> None:
-        """Print a command and its output as one line of JSON."""
         record = {'line': command.number, 'command': command.text, **output._asdict()}
         self.app.stdout.write(f'{json.dumps(record)}\n')
         self.app.stdout.flush()
@@ -123,14 +122,13 @@ class RunBatch(base.PlacementCommand):
 
 @dataclass
 class _Tally:
-    """The command lines that were run: the number that succeeded, those that failed."""
+    """The number of command lines that succeeded, and those that failed."""
 
     done: int = 0
     failed: list[str] = field(default_factory=list)
     worst: int = ExitStatus.DONE
 
     def add(self, line: str, status: int) -> None:
-        """Count a line with its exit status."""
         self.worst = max(self.worst, status, key=_rank_status)
         if status:
             self.failed.append(line)
@@ -138,7 +136,7 @@ class _Tally:
             self.done += 1
 
     def describe(self) -> str:
-        """Return a sentence, without its full stop."""
+        """Return the counts as a sentence, without its full stop."""
         count = len(self.failed)
         failed = f', {count} failed: {join_names(self.failed, 5)}' if count else ''
         return f'{self.done} done{failed}'
@@ -149,7 +147,7 @@ def _run_lines(
 ) -> Generator[tuple[CommandLine, CommandOutput]]:
     """Run commands in order, and yield each with its output; read-only ones run in parallel.
 
-    :param ahead: the number of commands that may run beside the one that is waited for
+    :param ahead: the number of commands that may run while an earlier one is waited for
     """
     running: deque[tuple[CommandLine, Future[CommandOutput]]] = deque()
     pool = ThreadPoolExecutor(ahead + 1)
@@ -175,14 +173,14 @@ def _run_lines(
 def _await_output(
     command: CommandLine, running: Future[CommandOutput]
 ) -> tuple[CommandLine, CommandOutput]:
-    """Return a command with its output as soon as it has ended."""
+    """Wait for a command; return it with its output."""
     try:
         return command, running.result()
     except KeyboardInterrupt:
         return command, CommandOutput(ExitStatus.INTERRUPTED, '', '')
 
 
-def _indent_heads(printed: str) -> str:
+def _indent_comment_lines(printed: str) -> str:
     """Return the output of a command, with a space before each line that begins with ``# line``."""
     if printed and not printed.endswith('\n'):
         printed += '\n'
@@ -190,13 +188,13 @@ def _indent_heads(printed: str) -> str:
 
 
 def _rank_status(status: int) -> int:
-    """Return a number that is higher the worse an exit status is."""
+    """Return a number that is higher for a worse exit status."""
     return STATUSES_BY_RANK.index(status) if status in STATUSES_BY_RANK else len(STATUSES_BY_RANK)
 
 
 @contextlib.contextmanager
 def _close_stdin() -> Iterator[None]:
-    """Give commands an empty stdin, so that none reads the lines of the batch."""
+    """In the block, give commands an empty stdin: none may read the lines of the batch."""
     stdin = sys.stdin
     with open(os.devnull, encoding='utf-8') as nothing:
         sys.stdin = nothing

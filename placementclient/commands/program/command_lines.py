@@ -36,7 +36,7 @@ class CommandLine(NamedTuple):
 
 
 def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
-    """Yield the command lines of a file; comments and empty lines are skipped.
+    """Yield the command lines of a file, without comments and empty lines.
 
     :param path: the path of the file, for errors
     """

@@ -74,13 +74,10 @@ class CreateInventory(base.ShowOne):
     options = (option.PROVIDER, option.RESOURCE_CLASS, *FIELD_OPTIONS, option.GENERATION)
 
     def execute(self) -> columns.Output:
-        return _write_inventory(self, api.inventory.create, self._check_absent)
+        return _write_inventory(self, api.inventory.create, self._refuse_existing_class)
 
-    def _check_absent(self, present: Mapping[str, Inventory]) -> None:
-        """Refuse a class of which the provider has an inventory already.
-
-        Placement's own error would be a conflict with another client.
-        """
+    def _refuse_existing_class(self, present: Mapping[str, Inventory]) -> None:
+        """Refuse a class with inventory: the error of Placement would name a conflict."""
         name, provider = self.args.resource_class, self.args.provider
         if name in present:
             raise errors.BadArgument(
@@ -113,8 +110,8 @@ def _write_inventory(
 ) -> columns.Output:
     """Create or replace the inventory that the options describe; return its fields.
 
-    :param send: the function of the API that sends the inventory
-    :param check: raises an error because of the inventories that the provider has, by class
+    :param send: the function of the API that creates or replaces it
+    :param check: raises an error because of the present inventories of the provider, by class
     """
     client, uuid = command.client, command.provider_uuid
     name, expected = command.args.resource_class, command.args.generation
@@ -206,7 +203,7 @@ class ReplaceInventories(ChangeCommand):
     has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        self._refuse_wrong_combinations()
+        self._refuse_wrong_option_combinations()
         fields = parse_fields(self.args.resource)
         if self.has_change_table():
             edit = InventoryEdit(fields, self.args.amend, self.args.replace)
@@ -219,7 +216,7 @@ class ReplaceInventories(ChangeCommand):
             return self._set_aggregate_members(fields)
         return self._set_provider(fields)
 
-    def _refuse_wrong_combinations(self) -> None:
+    def _refuse_wrong_option_combinations(self) -> None:
         """Refuse a command without providers, and options that are for other providers."""
         provider, is_aggregate = self.args.provider, self.args.aggregate
         bare = [text for text in self.args.resource or () if '=' not in text]
@@ -242,7 +239,7 @@ class ReplaceInventories(ChangeCommand):
         """Set the inventories of the provider ``<provider>``; return their table."""
         uuid = self.provider_uuid
         try:
-            rows = _make_rows(uuid, self._set_inventories(uuid, fields))
+            rows = _make_inventory_rows(uuid, self._set_inventories(uuid, fields))
         except InventoryInUse as refusal:
             if not self.args.amend:
                 refusal.next_steps = ('Add --amend, which keeps the other classes',)
@@ -256,8 +253,7 @@ class ReplaceInventories(ChangeCommand):
     def _set_aggregate_members(self, fields: Mapping[str, Fields]) -> columns.Output:
         """Set the inventories of each provider in the aggregate ``<provider>``; return their table.
 
-        :param fields: the fields of each inventory, by resource class
-        :raises errors.PlacementError: after the last one, if some providers failed
+        :raises errors.PlacementError: at the end, if some providers failed
         """
         selection = Filter(
             member_of=filter_options.resolve_aggregate_groups([self.args.provider], self.client)
@@ -271,7 +267,9 @@ class ReplaceInventories(ChangeCommand):
         failed = 0
         for member in members:
             try:
-                rows += _make_rows(member.uuid, self._set_inventories(member.uuid, fields))
+                rows += _make_inventory_rows(
+                    member.uuid, self._set_inventories(member.uuid, fields)
+                )
             except errors.PlacementError as failure:
                 failed += 1
                 self.log.error(
@@ -285,14 +283,14 @@ class ReplaceInventories(ChangeCommand):
         return self.add_names(output, lambda: {member.uuid: member.name for member in members})
 
     def _set_inventories(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:
-        """Set the inventories of a provider by its UUID; return their fields by class."""
+        """Set the inventories of a provider; return all its inventories' fields by class."""
 
-        def attempt() -> Mapping[str, Fields]:
+        def read_and_write() -> Mapping[str, Fields]:
             current = api.inventory.list(self.client, uuid)
             present = _list_fields(current.value)
             desired = fields
             if self.args.amend:
-                self._log_missing_totals(present, fields)
+                self._log_classes_without_total(present, fields)
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
@@ -306,15 +304,12 @@ class ReplaceInventories(ChangeCommand):
                 generation = current.generation
             return _list_fields(api.inventory.set_all(self.client, uuid, desired, generation).value)
 
-        return attempts.retry_conflicts(self.client, attempt, self.args.generation)
+        return attempts.retry_conflicts(self.client, read_and_write, self.args.generation)
 
-    def _log_missing_totals(
+    def _log_classes_without_total(
         self, present: Mapping[str, Fields], fields: Mapping[str, Fields]
     ) -> None:
-        """Name the classes to amend that one provider lacks, and that are given no total.
-
-        The service refuses them, in a sentence that names no class.
-        """
+        """Log each class that a provider lacks and whose total is not given."""
         for name in sorted(fields.keys() - present):
             if 'total' not in fields[name]:
                 near = suggest_similar(name, present)
@@ -322,13 +317,14 @@ class ReplaceInventories(ChangeCommand):
                 self._log_provider_hint(f'{lacks}{near or ": give its total"}')
 
     def _log_provider_hint(self, sentence: str) -> None:
-        """Log a hint about one provider; of many in an aggregate it would be a line for each."""
+        """Log a hint about a provider, unless it is one of many in an aggregate."""
         if not self.args.aggregate:
             self.log_hint(sentence)
 
 
-def _make_rows(provider_uuid: str, inventories: Mapping[str, Fields]) -> list[dict[str, object]]:
-    """Return a row for each inventory of a provider."""
+def _make_inventory_rows(
+    provider_uuid: str, inventories: Mapping[str, Fields]
+) -> list[dict[str, object]]:
     return [
         {'resource_provider': provider_uuid, 'resource_class': name, **fields}
         for name, fields in inventories.items()

@@ -19,7 +19,7 @@ def parse_ratio(text: str) -> float:
     """Return an allocation ratio.
 
     :raises ValueError: if it is not a finite number, on which Placement would fail
-    :raises argparse.ArgumentTypeError: if it is not above 0, with which nothing fits
+    :raises argparse.ArgumentTypeError: if it is not above 0: nothing would fit
     """
     ratio = float(text)
     if not math.isfinite(ratio):
@@ -30,10 +30,7 @@ def parse_ratio(text: str) -> float:
 
 
 def parse_amount(text: str) -> int:
-    """Return a whole number.
-
-    :raises argparse.ArgumentTypeError: if it is none, or looks like a difference: ``+2``
-    """
+    """Return a whole number; raise ArgumentTypeError for anything else, also for ``+2``."""
     if fault := filter_options.describe_plus_sign(text):
         raise argparse.ArgumentTypeError(fault)
     try:
@@ -89,7 +86,6 @@ def parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
 
 
 def _parse_value(name: str, field: str, text: str) -> int | float:
-    """Return the value of an inventory's field."""
     filter_options.refuse_plus_sign(name if field == 'total' else f'{name}:{field}', text)
     if field != 'allocation_ratio':
         return filter_options.parse_whole_number(text, f'{name}:{field}')

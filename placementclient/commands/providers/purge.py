@@ -59,7 +59,7 @@ class PurgeProvider(ChangeCommand):
         purging = PurgeProducer(
             self.client,
             self.args.provider,
-            self._prepare_proof(),
+            self._prepare_evidence(),
             force=self.args.force,
         )
         try:
@@ -72,8 +72,8 @@ class PurgeProvider(ChangeCommand):
             self.exit_status = refusal.exit_status
             return changes.make_results_table((), purging.notes)
 
-    def _prepare_proof(self) -> Callable[[Topology], FreeingProof]:
-        """Return a function that collects the evidence by which allocations may be freed.
+    def _prepare_evidence(self) -> Callable[[Topology], FreeingProof]:
+        """Return a function that makes the evidence by which allocations of a tree may be freed.
 
         The lists of the options are read at once; Nova is asked for each consumer later.
         """
@@ -105,7 +105,7 @@ class PurgeProvider(ChangeCommand):
         return make_proof
 
     def _read_servers(self) -> Mapping[str, Server] | None:
-        """Return the servers of ``--servers`` by UUID, if they are given."""
+        """Return the servers of ``--servers`` by UUID; None without the option."""
         from placementclient.files import disk
         from placementclient.nova import records
 
@@ -120,11 +120,7 @@ class PurgeProvider(ChangeCommand):
     def _read_list(
         self, name: str, source: service_lists.ListSource[T], may_ask_service: bool
     ) -> T | None:
-        """Return the records of a list; ``None`` if neither a file nor a service has it.
-
-        :param name: the name of its option
-        :param may_ask_service: whether the service may be asked if there is no file
-        """
+        """Return the records of the list of an option; ``None`` without a file and an answer."""
         from placementclient.nova import service
 
         option = getattr(self.args, name)

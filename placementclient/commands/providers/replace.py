@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _parse_uuid(text: str) -> str:
-    """Return a UUID as the service writes it."""
+    """Return a UUID in the form of the service: small letters, with hyphens."""
     if not is_uuid(text):
         raise argparse.ArgumentTypeError(f'{text!r} is not a UUID')
     return normalize_uuid(text)
@@ -83,11 +83,11 @@ class ReplaceProvider(ChangeCommand):
             self._warn_of_ports(replacing)
         return output
 
-    def _warn_of_ports(self, replacing: ReplaceProducer) -> None:
+    def _warn_of_ports(self, producer: ReplaceProducer) -> None:
         """Warn of ports for which Neutron stores the UUID of the old provider."""
         from placementclient.nova import service
 
-        old, new = replacing.old_uuid, replacing.new_uuid
+        old, new = producer.old_uuid, producer.new_uuid
         try:
             ports = service_lists.get_sources().ports.read(self, NEUTRON)
         except (service.ServiceError, errors.BadFile) as reason:
@@ -106,10 +106,10 @@ class ReplaceProvider(ChangeCommand):
                     f'--binding-profile {profile} {port.uuid}'
                 )
 
-    def _refuse_other_host(self, replacing: ReplaceProducer, source: str | None) -> None:
+    def _refuse_other_host(self, producer: ReplaceProducer, source: str | None) -> None:
         """Refuse to replace a provider by that of another host of Nova.
 
-        :param source: the list of compute nodes: a file, or the word for Nova; None: Nova
+        :param source: the compute nodes: a file or ``nova``; None: Nova
         """
         from placementclient.nova import compute_hosts, service
         from placementclient.producers.same_host import check_compute_nodes
@@ -126,8 +126,8 @@ class ReplaceProvider(ChangeCommand):
             ) from None
         check_compute_nodes(
             nodes,
-            replacing.old_uuid,
-            replacing.new_uuid,
-            replacing.name,
+            producer.old_uuid,
+            producer.new_uuid,
+            producer.name,
             is_merge=self.args.merge,
         )

@@ -88,10 +88,9 @@ class CheckApi(base.Lister):
         return self.list_column_names(), rows
 
     def _list_needs(self, release: str, needed: Microversion) -> list[NeedRow]:
-        """Return a row for each need; set the exit status if a release needs a missing one.
+        """Return a row for each need of a release; if one is not met, set the exit status.
 
-        :param release: the name of the release
-        :param needed: the microversion that it needs
+        :param needed: the microversion that the release needs
         """
         from placementclient.commands.providers.service_checks import NeedRow
 

@@ -26,7 +26,7 @@ _UNKNOWN_UUID = '00000000-0000-0000-0000-000000000000'
 
 
 class NeedRow(NamedTuple):
-    """A need of a service, as a row of the table of ``resource api check``.
+    """A need of another service, and whether Placement meets it: a row of ``resource api check``.
 
     :ivar needs: the required value
     :ivar has: the present value
@@ -41,7 +41,7 @@ class NeedRow(NamedTuple):
 class ServiceChecks:
     """Checks of Placement as the user of another service, such as nova-compute.
 
-    :param user: the credentials and the endpoint of its configuration file
+    :param user: the credentials and the endpoint in the configuration file of the service
     :param needed: the lowest microversion that the service can use
     """
 
@@ -54,7 +54,7 @@ class ServiceChecks:
         )
 
     def list_rows(self) -> Iterator[NeedRow]:
-        """Run the checks and yield a row for each, up to a missing token or endpoint."""
+        """Run the checks and yield a row for each; end after a missing token or endpoint."""
         selection = self._user.selection
         where = f'{", ".join(selection["interface"])} in {selection["region_name"] or "any region"}'
         steps: tuple[tuple[str, str, Callable[[], tuple[str, bool]]], ...] = (
@@ -75,18 +75,18 @@ class ServiceChecks:
                 return
 
     def _store_date(self, answer: Response, **_: object) -> None:
-        """Keep the date of an answer; a hook of requests."""
+        """Store the date of an answer; a hook of requests."""
         self._date = answer.headers.get('Date')
 
     def _check_authentication(self) -> tuple[str, bool]:
-        """Get a token; return the name of the user."""
+        """Get a token; return the name of its user, and True."""
         session = self._client.session
         with keystone.translate_failures(session):
             session.get_auth_headers()
             return keystone.describe_caller(session) or 'no Keystone', True
 
     def _check_endpoint(self) -> tuple[str, bool]:
-        """Return the URL of Placement that the service finds, and whether there is one."""
+        """Return the URL of Placement for the service, and whether there is one."""
         url = self._client.url
         return strip_credentials(url or 'none'), url is not None
 
@@ -96,12 +96,12 @@ class ServiceChecks:
         return str(highest), highest >= self._needed
 
     def _check_reading(self) -> tuple[str, bool]:
-        """Request a provider that does not exist, to see that the user may read."""
+        """Send a read request; return ``yes``, and True if the user may read."""
         api.resource_provider.list(self._client, uuid=_UNKNOWN_UUID)
         return 'yes', True
 
     def _check_clock(self) -> tuple[str, bool]:
-        """Return the difference of the clocks, and whether tokens are valid with it."""
+        """Return the difference of the clocks, and whether it is small enough for tokens."""
         if self._date is None:
             return 'not known: no answer has a date', True
         apart = abs(email.utils.parsedate_to_datetime(self._date).timestamp() - time.time())

@@ -54,7 +54,7 @@ class DemonstrateReshape(base.PlacementCommand):
 
     @contextlib.contextmanager
     def _run_cloud(self, folder: Path, name: str) -> Iterator[None]:
-        """Run an embedded Placement with its database in a folder, and work in this folder."""
+        """In the block, run an embedded Placement with its database in a folder, and work there."""
         from keystoneauth1.session import Session
 
         from placementclient.client import http, microversion
@@ -103,7 +103,7 @@ class DemonstrateReshape(base.PlacementCommand):
         self._run_command(tree)
 
     def _keep_cloud(self, folder: str) -> None:
-        """Write files to try commands on, and print how to use the cloud in the folder."""
+        """Write files to try commands on; print how to use the cloud in the folder."""
         from placementclient.files import disk
         from placementclient.reading import capture
 

@@ -97,7 +97,7 @@ class WriteAssignments(base.Lister):
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
         snapshot = _read_snapshot(self)
         if snapshot is not None and self.args.pinned:
-            results, scope = self._assign_pinned(snapshot)
+            results, scope = self._assign_dedicated_cpus(snapshot)
         else:
             results, scope = self._assign_devices(snapshot)
         if snapshot is None:
@@ -109,7 +109,7 @@ class WriteAssignments(base.Lister):
         return _report_contradictions(self, contradictions, snapshot)
 
     def _assign_devices(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
-        """Return the assignments that host facts prove, and the consumers to compare them with."""
+        """Return the assignments that host facts prove, and the consumers to compare with them."""
         from placementclient.hosts import archive, assignments
         from placementclient.hosts.balance import Scope
 
@@ -125,8 +125,8 @@ class WriteAssignments(base.Lister):
         scope = Scope({default, *by_type.values()}, names)
         return assignments.assign_mediated_devices(hosts, snapshot, by_type, default), scope
 
-    def _assign_pinned(self, snapshot: Snapshot) -> tuple[Results, Scope]:
-        """Return the assignments of dedicated CPUs, and the consumers to compare them with."""
+    def _assign_dedicated_cpus(self, snapshot: Snapshot) -> tuple[Results, Scope]:
+        """Return the assignments of dedicated CPUs, and the consumers to compare with them."""
         from placementclient.hosts import pinned
         from placementclient.hosts.balance import Scope
         from placementclient.nova.images import Images
@@ -205,9 +205,9 @@ def _read_snapshot(command: base.Lister) -> Snapshot | None:
 def _report_contradictions(
     command: base.Lister, contradictions: Iterable[Finding], snapshot: Snapshot | None
 ) -> base.Output:
-    """Return the table of contradictions; set the exit status, or the sentence if there is none.
+    """Return the table of contradictions; set the exit status, or the sentence without any.
 
-    :param snapshot: the allocations that the facts were compared with; None: with none
+    :param snapshot: the allocations to which the facts were compared; None: to none
     """
     if snapshot is None:
         command.empty_message = 'The facts do not contradict each other'

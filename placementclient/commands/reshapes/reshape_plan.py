@@ -280,7 +280,7 @@ class RehearseReshape(base.Lister):
 
 
 def _run_in_child_process(function: Callable[[], T]) -> T:
-    """Call a function in a new process, in which no other embedded Placement runs."""
+    """Call a function in a new process, where no other embedded Placement runs."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 

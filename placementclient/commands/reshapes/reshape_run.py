@@ -82,7 +82,7 @@ class ApplyReshape(base.Lister):
         if plan.recipe is not None:
             self._confirm_running_computes(changes)
         count, here = _count_trees(self, changes), self.client.service
-        extent, places = _describe_open_changes(self, plan, changes), _list_services(plan, here)
+        extent, places = _describe_open_changes(self, plan, changes), _describe_services(plan, here)
         if not self.args.yes:
             trees_to_apply = _describe_selection(count, plan)
             question = f'Apply {self.args.plan} to {trees_to_apply}?'
@@ -95,7 +95,7 @@ class ApplyReshape(base.Lister):
         return _report_outcome(self, outcome)
 
     def _confirm_running_computes(self, changes: Sequence[Change]) -> None:
-        """Ask the operator, or refuse, if nova-compute is up on a host and would undo the plan."""
+        """If nova-compute is up on a host and would undo the plan, ask the operator or refuse."""
         hosts = [] if self.args.compute_is_up else find_running_hosts(self, changes)
         if not hosts:
             return
@@ -194,16 +194,16 @@ class VerifyReshape(base.Lister):
 
 
 def _get_journal_path(command: base.Lister) -> str:
-    """Return the path of the journal of the plan, which must be a file."""
+    """Return the path of the journal beside the plan; refuse a plan from standard input."""
     if command.args.plan == '-':
         raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
     return get_journal_path(command.args.plan)
 
 
 def _read_plan(command: base.Lister) -> tuple[Plan, Sequence[str]]:
-    """Return the plan of ``<plan>``, and the names or root UUIDs of the trees that are selected.
+    """Return the plan of ``<plan>``, and the names or root UUIDs of the selected trees.
 
-    :return: without a selection there are no names, which stands for all trees
+    :return: without a selection there are no names, which means all trees
     """
     from placementclient.runs import storage
 
@@ -214,10 +214,7 @@ def _read_plan(command: base.Lister) -> tuple[Plan, Sequence[str]]:
 def _describe_open_changes(
     command: base.Lister, plan: Plan, changes: Sequence[Change]
 ) -> list[str]:
-    """Return the size of the changes that the journal does not have as applied, if there are any.
-
-    :param changes: the selected ones of the plan
-    """
+    """Return the size of those changes that are not applied by the journal; empty without any."""
     from placementclient.changes.journal import read_records
     from placementclient.changes.records.plans import get_plan_digest
     from placementclient.model.outcomes import TreeState
@@ -229,11 +226,8 @@ def _describe_open_changes(
     return [describe_extent(remaining)] if remaining else []
 
 
-def _list_services(plan: Plan, here: str) -> list[str]:
-    """Return lines with the state that a plan is based on, and with this service.
-
-    :param here: the URL of this service
-    """
+def _describe_services(plan: Plan, here: str) -> list[str]:
+    """Return lines with the origin of a plan and the URL of this service."""
     from placementclient.model.snapshots import is_of_other_service
 
     origin = plan.origin
@@ -248,13 +242,13 @@ def _list_services(plan: Plan, here: str) -> list[str]:
 
 
 def _describe_selection(count: int, plan: Plan) -> str:
-    """Return a number of trees, and that of all trees of a plan if it has more."""
+    """Return the number of selected trees, such as ``3 of 20 trees``."""
     trees = format_count(len(plan.changes), 'tree')
     return trees if count == len(plan.changes) else f'{count} of {trees}'
 
 
 def _count_trees(command: base.Lister, changes: Sequence[Change]) -> int:
-    """Return the number of trees that a run changes at most, with ``--limit``."""
+    """Return the number of trees that a run changes at most, by ``--limit``."""
     return min(len(changes), command.args.limit or len(changes))
 
 
@@ -263,7 +257,7 @@ def _run_plan(
 ) -> Outcome:
     """Apply a plan or roll it back, and show the progress.
 
-    :param trees: the names or root UUIDs of its trees that are changed; none: all
+    :param trees: the names or root UUIDs of the trees to change; none: all
     :param count: the number of these trees, within ``--limit``
     """
     from placementclient.runs import engines
@@ -288,7 +282,7 @@ def _run_plan(
 def _report_outcome(
     command: base.Lister, outcome: Outcome, *, backward: bool = False
 ) -> base.Output:
-    """Return the table of the results of all trees; set the exit status and the last sentences."""
+    """Return the table of the results of all trees; set exit status and last sentences."""
     from placementclient.model.outcomes import TreeState
     from placementclient.render import runs
 
@@ -307,7 +301,7 @@ def _report_outcome(
 def suggest_planning_again(
     command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]
 ) -> None:
-    """Set the next step: the command that plans trees again that were left alone."""
+    """Set the next step: the command that plans the trees again that were left alone."""
     from placementclient.render import runs
 
     if left_alone:

@@ -216,7 +216,7 @@ class RestoreSnapshot(ChangeCommand):
         """Do not ask: the command only creates objects."""
 
     def _list_other_restores(self, existing: ExistingProviders) -> Sequence[str]:
-        """Return the commands that restore in another way what exists already."""
+        """Return commands that restore although some providers exist already."""
         prefix, path = 'placement resource provider', shlex.quote(self.args.file)
         if not existing.is_altered:
             return (f'{prefix} snapshot restore {path} --missing',)
@@ -248,7 +248,7 @@ class RestoreSnapshot(ChangeCommand):
         return {**listed, **{server.uuid: server for server in found if server}}
 
     def _refuse_other_service(self, snapshot: Snapshot) -> None:
-        """Refuse a Placement that has providers of another cloud than the snapshot."""
+        """Refuse a Placement that has providers of another cloud than that of the snapshot."""
         from placementclient.api import resource_provider
         from placementclient.model.snapshots import is_of_other_service
 

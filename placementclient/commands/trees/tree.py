@@ -112,7 +112,7 @@ class GraphTree(base.PlacementCommand):
         disk.write_text(self.args.output, text)
 
     def _select_changes(self) -> Sequence[Change]:
-        """Return the changes of the plan of ``--plan`` to the trees that the options select."""
+        """Return the changes of the plan of ``--plan`` for the trees that the options select."""
         from placementclient.runs import storage
 
         if self.args.snapshot or self.args.assume:
@@ -144,7 +144,7 @@ def _read_trees(command: base.PlacementCommand, *, traits: bool = False) -> Iter
 
 
 def _read_trees_of_snapshot(command: base.PlacementCommand) -> Iterator[Tree]:
-    """Yield the selected trees of ``--snapshot``, or of Placement, as ``--assume`` changes them."""
+    """Yield the selected trees of ``--snapshot`` or Placement, changed by ``--assume``."""
     snapshot = cloud_options.read_cloud(command).snapshot
     try:
         roots = snapshot.root_uuids(_select_tree_names(command, snapshot))
@@ -157,7 +157,7 @@ def _read_trees_of_snapshot(command: base.PlacementCommand) -> Iterator[Tree]:
 def _select_tree_names(
     command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
-    """Return the argument ``<provider>``, or the names or root UUIDs that the options select.
+    """Return the provider of ``<provider>``, or the names or root UUIDs that the options select.
 
     :param snapshot: the providers to select from; None: those of Placement
     """
@@ -167,10 +167,7 @@ def _select_tree_names(
 
 
 def _make_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
-    """Yield trees of a snapshot.
-
-    :param roots: the UUIDs of their roots; none: all trees
-    """
+    """Yield the trees of a snapshot that have some roots; all without any."""
     from placementclient.model.trees import Tree
     from placementclient.placing.topology import Topology
 
@@ -184,7 +181,7 @@ def _make_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]
 def _draw_trees(
     command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, object]
 ) -> Text:
-    """Return trees as text, with bars and colours on a terminal."""
+    """Return trees as text, with bars and colours on a terminal, and the given data."""
     from placementclient.render import trees as render
     from placementclient.render.lines import wrap_lines
 
