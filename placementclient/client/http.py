@@ -163,7 +163,7 @@ class Client:
     def snapshot_reader(self) -> Any:
         """A :class:`placementclient.model.snapshots.SnapshotReader`; ``None`` over HTTP.
 
-        It knows neither microversions nor policy: that a request is granted has to be seen first.
+        It checks neither microversion nor policy: first send a request that needs them.
         """
         return self._find_embedded_attribute('snapshot_reader')
 
@@ -280,7 +280,7 @@ class Client:
             # Authenticate first: after a later failure, the request may have reached the service.
             with translate_failures(self.session):
                 self.session.get_auth_headers()
-        write = functools.partial(self._changes.record, f'{endpoint.method} {path}', attempt)
+        write = functools.partial(self._changes.record_write, f'{endpoint.method} {path}', attempt)
         return retries.repeat_request(write, self.max_retries, self._warn_once, errors.NoConnection)
 
     def _send_and_decode(

@@ -129,11 +129,11 @@ def _describe_refusal(session: Session | None) -> str:
     """Return a clause that Keystone refuses, with its URL, the user and the project."""
     elements = _read_identity(session)
 
-    def phrase(before: str, *names: str) -> str:
+    def format_setting(before: str, *names: str) -> str:
         value = next(filter(None, map(elements.get, names)), None)
         return f' {before} {value}' if value else ''
 
-    url = phrase('at', 'auth_url')
-    user = phrase('user', 'username', 'password_username', 'user_id', 'password_user_id')
-    project = phrase('of project', 'project_name', 'project_id') if user else ''
+    url = format_setting('at', 'auth_url')
+    user = format_setting('user', 'username', 'password_username', 'user_id', 'password_user_id')
+    project = format_setting('of project', 'project_name', 'project_id') if user else ''
     return f'Keystone{url} refuses to authenticate{user}{project}'

@@ -41,8 +41,8 @@ class SentChanges:
         latest = changes[-1] if changes else None
         return next((change for change in changes if not change.is_done), latest)
 
-    def record(self, request: str, attempt: Callable[[], T]) -> T:
-        """Return what an attempt to write returns, and record the write unless it is refused.
+    def record_write(self, request: str, attempt: Callable[[], T]) -> T:
+        """Return what an attempt to write returns; remember the write unless it is refused.
 
         :param request: method and path
         """

@@ -29,7 +29,10 @@ def sum_resources(parts: Iterable[Resources]) -> Counter[str]:
 
 
 def sum_gains(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Counter[str]]:
-    """Return how much changes of allocations, before and after, add to each provider and class."""
+    """Return the amounts that changes of allocations add to each provider, by class.
+
+    :param changes: the allocations before and after each change
+    """
     sums: dict[str, Counter[str]] = defaultdict(Counter)
     for before, after in changes:
         for uuid, resources in before.items():

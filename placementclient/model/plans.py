@@ -24,7 +24,7 @@ S = TypeVar('S')
 
 
 class RowLabel(enum.StrEnum):
-    """The reason for the place of a planned row."""
+    """The reason for the place of a row: an operator's row, no other place, or a choice."""
 
     MAPPED = 'mapped'
     FORCED = 'forced'
@@ -334,7 +334,7 @@ class Recipe(msgspec.Struct, Generic[S], frozen=True):
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes of one tree or of thousands, with the input of the decision.
+    """The changes of one tree or of thousands, and the input from which they were planned.
 
     :param command: the command that made it, without the program
     :param recipe: the input of a reshape; ``None`` of other changes

@@ -163,7 +163,7 @@ class Server(ListRecord, frozen=True, gc=False):
 
     @property
     def is_detailed(self) -> bool:
-        """Return whether the list says what decides its allocations."""
+        """Return whether the record has the fields that decide the server's allocations."""
         details = (self.node, self.task, self.flavor, self.image)
         return bool(self.state and self.project_id and self.user_id) and UNSET not in details
 
@@ -338,7 +338,7 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
 
     @property
     def has_failed(self) -> bool:
-        """Return whether it ended with an unknown host of the server."""
+        """Return whether the migration failed: the server may be on either host."""
         return self.status in _FAILURE
 
 

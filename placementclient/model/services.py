@@ -124,12 +124,12 @@ class Hypervisor(ListRecord, frozen=True):
 
     @property
     def totals(self) -> Resources:
-        """Return the amounts without ratio, with the reserved ones; none from API 2.88 on."""
+        """Return the total amounts by class, without ratios; none from compute API 2.88 on."""
         return _make_resources(VCPU=self.vcpus, MEMORY_MB=self.memory_mb, DISK_GB=self.local_gb)
 
     @property
     def used(self) -> Resources:
-        """Return the amounts that nova-compute counts as used, with the reserved ones."""
+        """Return the used amounts by class, as nova-compute counts them, with the reserved ones."""
         used = self.vcpus_used, self.memory_mb_used, self.local_gb_used
         return _make_resources(VCPU=used[0], MEMORY_MB=used[1], DISK_GB=used[2])
 
@@ -181,7 +181,7 @@ class BaremetalNode(ListRecord, frozen=True):
 
     @property
     def withheld(self) -> dict[str, object]:
-        """Return the fields for which nova-compute reserves it, though no server is on it."""
+        """Return the fields because of which nova-compute reserves a node without a server."""
         fields: dict[str, object] = {}
         if self.maintenance:
             fields['maintenance'] = True

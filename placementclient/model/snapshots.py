@@ -43,8 +43,8 @@ def is_of_other_service(origin: Origin | None, service: str) -> bool:
 class ProviderState(msgspec.Struct, frozen=True, gc=False):
     """A provider with all its content, but without its consumers.
 
-    :param usages: used of each class, as the service sums it up: more than its consumers hold
-        together where an allocation's consumer has no record of its own
+    :param usages: the usage of each class, as the service sums it up: also of allocations whose
+        consumers have no record
     """
 
     provider: Provider

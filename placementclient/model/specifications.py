@@ -79,8 +79,7 @@ class DeclaredProvider(msgspec.Struct, frozen=True, omit_defaults=True, forbid_u
     Name or UUID may be empty, but not both.
 
     :param children: those that are named; others stay
-    :param adds: whether inventories and traits come beside those that are there, and the provider
-        has to exist
+    :param adds: whether inventories and traits are added to those that an existing provider has
     """
 
     name: str

@@ -30,11 +30,11 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 
 
 def _read_records(
-    client: Client, listed: service.ListRequest, parse: Callable[[object, str], list[T]]
+    client: Client, request: service.ListRequest, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
     """Return the records of a list that Nova is asked for once, for a few seconds."""
     try:
-        return parse(listed(service.copy_impatiently(client)), 'Nova')
+        return parse(request(service.copy_impatiently(client)), 'Nova')
     except BadFile as reason:
         raise service.ServiceRefusal(str(reason)) from None
 
@@ -44,7 +44,7 @@ def find_running_hosts(
 ) -> dict[str, str]:
     """Return the hosts whose nova-compute is up, by the names of their roots.
 
-    A host is named like its root; if there is none, with or without a domain.
+    A host has the name of its root; otherwise one of both names has a domain.
     """
     by_host = {service.host: service.is_up for service in services}
     by_label = defaultdict[str, list[str]](list)

@@ -37,9 +37,7 @@ def _list_aggregates(draft: Draft, part: str) -> Sequence[HostAggregate]:
 
 
 def _join_uuids(aggregates: Iterable[HostAggregate]) -> list[str]:
-    """Return UUIDs as a single value of ``member_of`` in a list; an empty list if there are
-    none.
-    """
+    """Return UUIDs as the single value of a list for ``member_of``; an empty list without any."""
     uuids = sorted(aggregate.uuid for aggregate in aggregates)
     return [','.join(uuids)] if uuids else []
 

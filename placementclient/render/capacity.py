@@ -78,7 +78,7 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
 
 
 def describe_fuller_lines(lines: Sequence[TotalsLine], percentage: float) -> str:
-    """Return the sentence with the lines whose usage is above a percentage, if there are any."""
+    """Return the sentence about lines with a usage above a percentage, or about none."""
     if not lines:
         return f'Nowhere is more than {percentage:g} percent used'
     names = (' '.join(dict.fromkeys((line.name, line.resource_class))) for line in lines)
@@ -142,9 +142,9 @@ def _make_fits_key(flavor: str | None, item: Fits) -> tuple[str, ...]:
 def _find_changes(
     before: Mapping[K, int], after: Mapping[K, int]
 ) -> Iterator[tuple[K, int | None, int | None]]:
-    """Yield each key whose number changes, with both numbers; ``None``: there is no such line.
+    """Yield each key whose number changes, with both numbers; ``None`` where the key is absent.
 
-    A line that comes or goes with the number 0 changes nothing.
+    An absent key and the number 0 are equal.
     """
     removed = [key for key in before if key not in after]
     for key in (*removed, *after):

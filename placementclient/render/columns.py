@@ -88,7 +88,7 @@ def group_by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, object
 
 
 def list_candidates(
-    listed: Iterable[Candidate],
+    candidates: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     version: Microversion,
     *,
@@ -100,11 +100,11 @@ def list_candidates(
     :param long: whether to add the columns for the groups of the request and the tree
     """
     columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
-    return columns.make_table(_number_candidate_rows(listed, summaries, 1), version)
+    return columns.make_table(_number_candidate_rows(candidates, summaries, 1), version)
 
 
 def list_claimed_candidates(
-    granted: Iterable[Candidate],
+    candidates: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     names: Mapping[str, str],
     version: Microversion,
@@ -114,7 +114,7 @@ def list_claimed_candidates(
     :param summaries: of the providers, by UUID
     :param names: of the providers, by UUID
     """
-    return CLAIMED.make_table(_number_candidate_rows(granted, summaries, 0, names), version)
+    return CLAIMED.make_table(_number_candidate_rows(candidates, summaries, 0, names), version)
 
 
 class _AllocationRow(NamedTuple):
@@ -165,7 +165,7 @@ class _CandidateRow(NamedTuple):
 
 
 def _number_candidate_rows(
-    listed: Iterable[Candidate],
+    candidates: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     first: int,
     names: Mapping[str, str] = MappingProxyType({}),
@@ -174,7 +174,7 @@ def _number_candidate_rows(
 
     :param first: the number of the first candidate
     """
-    for number, candidate in enumerate(listed, first):
+    for number, candidate in enumerate(candidates, first):
         for uuid in candidate.allocations:
             yield _CandidateRow(number, uuid, candidate, summaries[uuid], names.get(uuid, ''))
 

@@ -215,9 +215,9 @@ def make_explanation_record(
     return record
 
 
-def _describe_tree_count(offer: TreeCount) -> str:
-    number = format_count(offer.tree_count, 'tree')
-    return f'at least {number}' if offer.is_cut else number
+def _describe_tree_count(count: TreeCount) -> str:
+    number = format_count(count.tree_count, 'tree')
+    return f'at least {number}' if count.is_cut else number
 
 
 def _order_conflict(

@@ -44,9 +44,9 @@ class Node:
     changed: frozenset[str] = frozenset()
     is_alone: bool = False
 
-    def format_amount(self, name: str) -> str:
-        """Return the usage and the capacity of a class."""
-        return format_usage(name, self.state.used(name), self.state.inventories[name].capacity)
+    def format_usage(self, resource_class: str) -> str:
+        capacity = self.state.inventories[resource_class].capacity
+        return format_usage(resource_class, self.state.used(resource_class), capacity)
 
 
 class Row(NamedTuple):
@@ -138,7 +138,7 @@ def _make_node(
 
 
 def draw_dot(picture: Picture) -> str:
-    """Return a picture in the language of Graphviz; after a plan stands beside before."""
+    """Return a picture in the language of Graphviz, with before and after a plan side by side."""
     lines = [f'  label={_quote(picture.title)};'] if picture.is_titled else []
     for row in picture.rows:
         lines += _draw_sides(row) if row.name else _draw_nodes(row.sides[0])
@@ -184,7 +184,7 @@ def _make_label(node: Node) -> str:
     lines = [
         (escape_line(node.state.name), node.is_alone),
         *(
-            (f'{c} {node.format_amount(c)}', c in node.changed)
+            (f'{c} {node.format_usage(c)}', c in node.changed)
             for c in sorted(node.state.inventories)
         ),
         *((note, note in node.changed) for note in node.notes),

@@ -157,7 +157,7 @@ def _find_right_edge(groups: Iterable[Mapping[str, _Card]]) -> float:
 
 def _make_card(node: Node) -> _Card:
     """Return the card of a provider, wide enough for its texts; it has no position yet."""
-    rows = [node.format_amount(name) for name in node.state.inventories]
+    rows = [node.format_usage(name) for name in node.state.inventories]
     names = [len(name) for name in node.state.inventories]
     width = max(
         len(node.state.name) * _BOLD_CHARACTER,
@@ -235,7 +235,7 @@ def _draw_inventory(card: _Card, name: str, baseline: float) -> Iterator[str]:
     used, capacity = state.used(name), state.inventories[name].capacity
     filled = style.compute_used_share(used, capacity) * _BAR
     right = card.width - _PADDING
-    widest = max(len(node.format_amount(other)) for other in state.inventories)
+    widest = max(len(node.format_usage(other)) for other in state.inventories)
     left = right - widest * _ROW_CHARACTER - 8 - _BAR
     bar = f'x="{left:.1f}" y="{baseline - 7:.1f}" height="{_BAR_HEIGHT}" rx="3"'
     of_name, of_amount = (
@@ -247,7 +247,7 @@ def _draw_inventory(card: _Card, name: str, baseline: float) -> Iterator[str]:
     if filled:
         colour = style.choose_colour(used, capacity)
         yield f'<rect class="{colour}" {bar} width="{max(filled, 3.0):.1f}"/>'
-    yield f'<text {of_amount} x="{right:.1f}" y="{baseline:.1f}">{node.format_amount(name)}</text>'
+    yield f'<text {of_amount} x="{right:.1f}" y="{baseline:.1f}">{node.format_usage(name)}</text>'
 
 
 def _make_class_attribute(*names: str, is_changed: bool) -> str:
@@ -259,7 +259,7 @@ def _make_tooltip(node: Node) -> str:
     lines = [f'{escape_line(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join([f'total {inventory.total}', *describe_limits(inventory)])
-        lines.append(f'{name} {node.format_amount(name)}: {notes}')
+        lines.append(f'{name} {node.format_usage(name)}: {notes}')
     return '\n'.join([*lines, *sorted(state.traits)])
 
 

@@ -17,7 +17,7 @@ _MOVES = 'who goes where'
 
 
 def describe_extent(changes: Iterable[Change]) -> str:
-    """Return the size of the changes of some trees in words, with the number of warnings."""
+    """Return the number of changes of each kind in words, with the number of warnings."""
     changes = list(changes)
     counts = changes_summary(changes)
     number = len(list(list_warnings(changes)))

@@ -52,9 +52,7 @@ def summarize_run(run: Outcome) -> str:
 
 
 def _name_state(tree: TreeResult) -> str:
-    """Return the state of a tree for people; one that was rolled back before counts as no
-    failure.
-    """
+    """Return the state of a tree for people; one that was rolled back before is no failure."""
     is_back = tree.state is TreeState.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
     return tree.reason if is_back else tree.state
 

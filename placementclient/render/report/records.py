@@ -122,9 +122,7 @@ class Records:
         ]
 
     def _record_inventories(self, state: ProviderState) -> list[int]:
-        """Return three numbers for each class: position of its name, of its inventory, and
-        usage.
-        """
+        """Return three numbers for each class: position of its name, of its inventory, usage."""
         return _flatten(
             (self._add_text(name), self._inventories[_FIELDS(inventory)], state.used(name))
             for name, inventory in sorted(state.inventories.items())
@@ -204,9 +202,7 @@ class Records:
         ]
 
     def _record_fills(self, amounts: Fills) -> list[int]:
-        """Return three numbers for each class: position of its name, usage, capacity
-        (``figuresOf``).
-        """
+        """Return three numbers for each class: position of its name, usage, capacity."""
         return _flatten(
             (self._add_text(name), amount.used, amount.capacity)
             for name, amount in sorted(amounts.items())
