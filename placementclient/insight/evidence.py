@@ -208,7 +208,7 @@ class Evidence:
         own: str,
         changed: Moment | None,
     ) -> Verdict:
-        """Judge each allocation beside the host of a server by the amounts that the host lacks."""
+        """Judge each allocation beside the own host by the amounts that the server lacks there."""
         freed, unproved, held = list[str](), list[str](), dict[str, Resources]()
         is_migration = consumer.uuid != server.uuid
         for provider_uuid, amounts in consumer.allocations.items():

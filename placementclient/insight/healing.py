@@ -71,7 +71,7 @@ def find_heals(
         requested = ports.get(server.uuid, ())
         if consumer is None or not consumer.allocations:
             if server.node:
-                heal = _judge_allocations(snapshot, server, server.node)
+                heal = _heal_allocations(snapshot, server, server.node)
                 if server.node in shared_names:
                     reason = f'Nova has several hosts called {server.node}, in different cells'
                     heal = Heal(server, heal.lacks, UNKNOWN, reason)
@@ -88,7 +88,7 @@ def find_heals(
 
 
 def heal_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal:
-    """Return a server with the amounts of its flavor, or the reason why they are not known."""
+    """Return a heal with the amounts of a server's flavor, or why they are not known."""
     host = snapshot.find_by_name(server.node or '')
     reason = ''
     if not server.is_settled:
@@ -175,7 +175,7 @@ def explain_movement(server: Server, migrating: Collection[str]) -> str:
     )
 
 
-def _judge_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
+def _heal_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
     """Return a heal with the allocations of a server on a node, or why they are not known."""
 
     def make_unknown(reason: str) -> Heal:

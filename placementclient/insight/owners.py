@@ -47,7 +47,7 @@ OTHERS = (
 def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
     """Return True if a child in a tree of Nova belongs to another service.
 
-    A provider whose children all are of another service is of that one too.
+    A provider belongs to another service if all of its children do.
     """
     above = snapshot.providers.get(state.provider.parent_provider_uuid or '')
     if above is not None and above.provider.parent_provider_uuid and is_foreign(snapshot, above):

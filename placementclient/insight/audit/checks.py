@@ -101,7 +101,7 @@ CHECKS = (
 class Audit(NamedTuple):
     """The result of an audit, check by check.
 
-    :param passed_over: the reasons why nothing is said of some servers, by their UUIDs
+    :param passed_over: the reasons why checks skip some servers, by the UUID of the server
     :param left_out: why checks are not made: the names of the lists that they need, or a sentence
     """
 

@@ -181,7 +181,7 @@ class Cloud:
     def provider_name(self, provider_uuid: str) -> str:
         return self.snapshot.providers[provider_uuid].name
 
-    def name_amounts(self, allocations: Allocations) -> dict[str, dict[str, int]]:
+    def insert_provider_names(self, allocations: Allocations) -> dict[str, dict[str, int]]:
         """Return allocations with the names of the providers in place of their UUIDs."""
         return {
             self.provider_name(uuid) if uuid in self.snapshot.providers else uuid: dict(resources)
@@ -229,13 +229,13 @@ class Cloud:
         by_check = defaultdict[str, list[AuditedConsumer]](list)
         for _, consumer in sorted(self.snapshot.consumers.items()):
             audited = AuditedConsumer(self, consumer)
-            for check in _find_checks(audited):
+            for check in _find_check_ids(audited):
                 by_check[check].append(audited)
         return by_check
 
     @cached_property
     def heals(self) -> Mapping[str, list[healing.Heal]]:
-        """The servers with a lack in Placement, by its kind: :attr:`healing.Heal.lacks`."""
+        """The servers that lack something in Placement, by :attr:`healing.Heal.lacks`."""
         heals = defaultdict[str, list[healing.Heal]](list)
         detailed = [server for server in self.servers.values() if server.is_detailed]
         shared = find_names_of_several_hosts(self.lists.hypervisors or ())
@@ -342,7 +342,7 @@ class AuditedConsumer:
         return {name for held in self.consumer.allocations.values() for name in held}
 
 
-def _find_checks(audited: AuditedConsumer) -> Iterator[str]:
+def _find_check_ids(audited: AuditedConsumer) -> Iterator[str]:
     """Yield the IDs of the checks that report a consumer."""
     cloud = audited.cloud
     if audited.migration is not None:

@@ -77,7 +77,7 @@ def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
         causes = {uuid: _guess_cause(cloud, uuid, own) for uuid in audited.verdict.held}
         likely = '; '.join(dict.fromkeys(filter(None, causes.values())))
         reason = likely or 'the server uses it, and holds less of it on its host'
-        holds = cloud.name_amounts(audited.verdict.held)
+        holds = cloud.insert_provider_names(audited.verdict.held)
         yield _make_unsafe_finding(
             audited, reason, host=cloud.provider_name(own), holds=holds, likely=likely
         )
@@ -153,7 +153,7 @@ def _make_unsafe_finding(audited: AuditedConsumer, reason: str, **more: object) 
     cloud, consumer = audited.cloud, audited.consumer
     facts: dict[str, object] = {
         'type': consumer.type,
-        'holds': cloud.name_amounts(consumer.allocations),
+        'holds': cloud.insert_provider_names(consumer.allocations),
     }
     if audited.server and audited.server.hosts:
         facts['host'] = audited.server.hosts[0]

@@ -49,14 +49,17 @@ def find_unplaceable_flavors(cloud: Cloud) -> Iterator[Finding]:
     """Yield the flavors whose servers fit on no host, even on an empty one."""
     if not cloud.lists.flavors:
         return
-    names, hosts = ReportedNames.from_snapshot(cloud.snapshot), _index_empty_trees(cloud.topology)
+    names, indexes = ReportedNames.from_snapshot(cloud.snapshot), _index_empty_trees(cloud.topology)
     for flavor in cloud.lists.flavors:
-        if facts := _explain_unplaceable(hosts, names, flavor, cloud.lists.scheduling):
+        if facts := _explain_unplaceable(indexes, names, flavor, cloud.lists.scheduling):
             yield make_finding(flavor.name, facts, reason=_CHANGE)
 
 
 def _explain_unplaceable(
-    hosts: Sequence[ProviderIndex], names: ReportedNames, flavor: Flavor, scheduling: RequestBuilder
+    indexes: Sequence[ProviderIndex],
+    names: ReportedNames,
+    flavor: Flavor,
+    scheduling: RequestBuilder,
 ) -> dict[str, object]:
     """Return the facts why no host can take a server of a flavor; empty if one can."""
     try:
@@ -70,21 +73,21 @@ def _explain_unplaceable(
     if sent.placement_refusal:
         return {'refused': sent.placement_refusal}
     facts = [
-        _describe_unmet(hosts, names, _drop_temporary_conditions(request, names))
+        _describe_unmet_request(indexes, names, _drop_temporary_conditions(request, names))
         for request in sent.requests
     ]
     return facts[0] if all(facts) else {}
 
 
-def _describe_unmet(
-    hosts: Sequence[ProviderIndex], names: ReportedNames, request: CandidateRequest
+def _describe_unmet_request(
+    indexes: Sequence[ProviderIndex], names: ReportedNames, request: CandidateRequest
 ) -> dict[str, object]:
     """Return the facts why no tree has candidates of a request; empty if one has."""
     if not request.common.resources and not request.groups:
         return {}
     if missing := [*map(describe_absent_name, find_absent_names(names, request))]:
         return {'nobody_has': missing}
-    together = _find_conflict(hosts, request)
+    together = _find_conflict(indexes, request)
     return {'never_on_one_host': together} if together else {}
 
 
@@ -115,10 +118,10 @@ def _index_empty_trees(topology: Topology) -> list[ProviderIndex]:
     ]
 
 
-def _find_conflict(hosts: Iterable[ProviderIndex], request: CandidateRequest) -> list[str]:
+def _find_conflict(indexes: Iterable[ProviderIndex], request: CandidateRequest) -> list[str]:
     """Return the fewest requirements that no tree meets together; none if one meets all."""
     required = list_requirements(request)
-    for index in hosts:
+    for index in indexes:
         matcher = Matcher(index, required)
         if matcher.is_possible(frozenset(required)):
             return []

@@ -147,10 +147,10 @@ def _group_other_roots(
     return by_short, by_node
 
 
-def _has_name_of_node(root: ProviderState, node: str, names: Collection[str]) -> bool:
+def _has_name_of_node(root: ProviderState, node: str, node_names: Collection[str]) -> bool:
     """Return True if a root has the name of a node, or a similar one that no node has."""
     name = _find_original_name(root)
-    return name == node or (name not in names and is_same_host(name, node))
+    return name == node or (name not in node_names and is_same_host(name, node))
 
 
 def require_uuids(cloud: Cloud) -> list[Hypervisor]:
@@ -188,7 +188,10 @@ def _find_servers_of_root(cloud: Cloud, root: ProviderState) -> Iterator[Server]
 def _explain_no_replacement(
     cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool
 ) -> str:
-    """Return the reason not to replace a dead provider at once; empty if there is none."""
+    """Return the reason not to replace a dead provider at once; empty if there is none.
+
+    :param is_by_servers: whether only the hosts of its servers show its node
+    """
     if is_by_servers:
         return _BY_SERVERS.format(dead.name)
     if _find_original_name(dead) == node.node:

@@ -78,7 +78,7 @@ def find_broken_units(cloud: Cloud) -> Iterator[Finding]:
             amount = consumer.allocations[state.uuid].get(name)
             if amount is None or inventory.admits(amount):
                 continue
-            fields = _find_admitting_units(inventory, amount)
+            fields = _correct_units(inventory, amount)
             facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
             facts |= {field: inventory.as_fields()[field] for field in fields}
             remedy = make_inventory_advice(state.reference, name, fields)
@@ -132,14 +132,14 @@ def find_doubled_devices(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _list_inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]:
-    """Yield each provider with each of its resource classes and the inventory of that."""
+    """Yield each provider with each of its resource classes and the inventory of the class."""
     for state in cloud.list_providers():
         for resource_class, inventory in sorted(state.inventories.items()):
             yield state, resource_class, inventory
 
 
-def _find_admitting_units(inventory: Inventory, amount: int) -> dict[str, int]:
-    """Return the units that do not admit an amount, each with a value that does."""
+def _correct_units(inventory: Inventory, amount: int) -> dict[str, int]:
+    """Return the units that do not admit an amount, each with a value that admits it."""
     fields = dict.fromkeys(inventory.units.list_violated_limits(amount), amount)
     if 'step_size' in fields:
         fields['step_size'] = math.gcd(amount, inventory.step_size)

@@ -81,7 +81,7 @@ def find_sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
     for state in filter(is_sharing, cloud.list_providers()):
         if not state.aggregates:
             reason = f'{_JOIN}: {_ADD} {state.reference} AGGREGATE'
-            yield cloud.make_finding(state, _describe_sharing(state), reason=reason)
+            yield cloud.make_finding(state, _describe_sharing_provider(state), reason=reason)
 
 
 def find_lone_sharing_providers(cloud: Cloud) -> Iterator[Finding]:
@@ -89,7 +89,7 @@ def find_lone_sharing_providers(cloud: Cloud) -> Iterator[Finding]:
     for state in filter(is_sharing, cloud.list_providers()):
         if state.aggregates and _is_only_member(cloud, state):
             yield cloud.make_finding(
-                state, _describe_sharing(state), reason=f'{_JOIN}: {_ADD} HOST AGGREGATE'
+                state, _describe_sharing_provider(state), reason=f'{_JOIN}: {_ADD} HOST AGGREGATE'
             )
 
 
@@ -146,7 +146,7 @@ def find_wide_trees(cloud: Cloud) -> Iterator[Finding]:
 
 
 class _FlavorCounter(NamedTuple):
-    """The candidates of a flavor.
+    """Counts the candidates of a flavor.
 
     :param limit: the most that Nova takes
     :param count_in_tree: counts those in a tree, by the UUID of its root
@@ -197,7 +197,7 @@ def _count_used_together(
 
 
 def find_missing_owners(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the hosts without OWNER_NOVA if others have it, and such children of a root with it."""
+    """Yield the hosts without OWNER_NOVA if others have it, and children without it of a host."""
     hosts = {root.uuid for root in owners.find_unowned_hosts(cloud.snapshot)}
     for root in cloud.snapshot.roots():
         for state in cloud.topology.trees[root.uuid]:
@@ -214,7 +214,7 @@ def _is_only_member(cloud: Cloud, state: ProviderState) -> bool:
     return all(len(cloud.topology.members[aggregate]) == 1 for aggregate in state.aggregates)
 
 
-def _describe_sharing(state: ProviderState) -> dict[str, list[str]]:
+def _describe_sharing_provider(state: ProviderState) -> dict[str, list[str]]:
     """Return the inventory and the aggregates of a sharing provider."""
     aggregates, classes = sorted(state.aggregates), sorted(state.inventories)
     return {'aggregates': aggregates, 'resource_classes': classes}

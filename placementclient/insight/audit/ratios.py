@@ -60,7 +60,7 @@ class _AggregateRatios(NamedTuple):
 
 def find_ratio_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the allocation ratios that differ from ``nova.conf``, or from hosts of an aggregate."""
-    ratios = {root.uuid: _read_ratios(cloud, root) for root in cloud.snapshot.roots()}
+    ratios = {root.uuid: _list_ratios(cloud, root) for root in cloud.snapshot.roots()}
     configured = cloud.lists.ratios
     for root in cloud.snapshot.roots():
         for name, wanted in sorted(configured.get(root.uuid, {}).items()):
@@ -69,10 +69,10 @@ def find_ratio_differences(cloud: Cloud) -> Iterator[Finding]:
                     facts = {wanted.option: wanted.value}
                     reason = _LASTING if wanted.is_lasting else ''
                     yield _make_ratio_finding(cloud, live, wanted.value, facts, reason)
-    yield from _compare_hosts(cloud, ratios)
+    yield from _compare_ratios(cloud, ratios)
 
 
-def _read_ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
+def _list_ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
     """Return the allocation ratios of a host by class, without those of sharing providers."""
     ratios = defaultdict[str, list[_Ratio]](list)
     for state in cloud.topology.trees[root.uuid]:
@@ -81,14 +81,14 @@ def _read_ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
     return ratios
 
 
-def _compare_hosts(
+def _compare_ratios(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
 ) -> Iterator[Finding]:
     """Yield the ratios that differ in an aggregate, each host once for a class.
 
     A ratio that a ``nova.conf`` sets, or that all hosts of some aggregate share, is right.
     """
-    groups = list(_group_hosts(cloud, ratios))
+    groups = list(_group_by_aggregate(cloud, ratios))
     settled = {(uuid, name) for uuid, named in cloud.lists.ratios.items() for name in named}
     settled.update(part for group in groups if group.is_uniform for part in group.root_classes)
     for group in groups:
@@ -105,7 +105,7 @@ def _compare_hosts(
                     yield _make_ratio_finding(cloud, ratio, group.usual_ratio, facts)
 
 
-def _group_hosts(
+def _group_by_aggregate(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
 ) -> Iterator[_AggregateRatios]:
     """Yield the hosts of each aggregate that have a class, if they are several."""

@@ -12,11 +12,11 @@ MAX_STEPS = 500
 Possible = Callable[[frozenset[T]], bool]
 
 
-def minimize_conflict(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
+def minimize_conflict(requirements: Sequence[T], is_possible: Possible[T]) -> frozenset[T]:
     """Return a minimal part of conflicting requirements that conflicts by itself."""
     conflict = frozenset(requirements)
     for requirement in requirements:
-        if not possible(conflict - {requirement}):
+        if not is_possible(conflict - {requirement}):
             conflict -= {requirement}
     return conflict
 
@@ -37,14 +37,14 @@ class ConflictSearch(Generic[T]):
     def __init__(
         self,
         requirements: Sequence[T],
-        possible: Possible[T],
+        is_possible: Possible[T],
         conflicts: Sequence[frozenset[T]] = (),
     ) -> None:
         """
-        :param possible: returns True for requirements that can be met together; fewer of them never
-            are harder to meet
+        :param is_possible: returns True for requirements that can be met together; fewer of them
+            are never harder to meet
         """
-        self._requirements, self._possible = requirements, possible
+        self._requirements, self._is_possible = requirements, is_possible
         self._rank = {requirement: rank for rank, requirement in enumerate(requirements)}
         self._covers = [frozenset[T]()]
         self.conflicts: list[frozenset[T]] = []
@@ -60,11 +60,11 @@ class ConflictSearch(Generic[T]):
             if cover is None:
                 return
             others = [requirement for requirement in self._requirements if requirement not in cover]
-            if self._possible(frozenset(others)):
+            if self._is_possible(frozenset(others)):
                 confirmed.add(cover)
                 yield cover
             else:
-                self._add_conflict(minimize_conflict(others, self._possible))
+                self._add_conflict(minimize_conflict(others, self._is_possible))
         self.is_cut = True
 
     def _add_conflict(self, conflict: frozenset[T]) -> None:

@@ -39,10 +39,10 @@ class Explanation:
     :param tree_count: the number of all trees
     :param alone: the number of trees that satisfy each requirement, were it the only one
     :param conflicts: minimal sets of requirements that cannot be met together, the smallest first
-    :param names: of the providers that are named in requirements, by UUID
+    :param names: the names of the providers in requirements, by UUID
     :param has_more_conflicts: whether there may be more conflicts than these
     :param is_cut: whether there were too many combinations to try them all
-    :param count: of the candidates; ``None`` where they are not counted
+    :param count: the number of candidates; ``None`` if they are not counted
     """
 
     offer: TreeCount

@@ -12,7 +12,7 @@ _APART, _TOGETHER = 'anti-affinity', 'affinity'
 
 
 class GroupHosts(NamedTuple):
-    """The condition of a server group on the host of one more member.
+    """The hosts that a server group excludes or requires for one more member.
 
     :param is_excluded: whether the member may be on none of the hosts; else it must be on one
     """
@@ -24,7 +24,7 @@ class GroupHosts(NamedTuple):
 
 
 def find_group_hosts(group: ServerGroup, servers: Iterable[Server]) -> GroupHosts | None:
-    """Return the condition of a group; ``None`` if every host may have one more member.
+    """Return the hosts for one more member of a group; ``None`` if every host may have it.
 
     :param servers: the other members, each with its host
     """

@@ -135,10 +135,10 @@ class Matcher:
         """Return True if a tree satisfies some requirements, perhaps with changed amounts."""
         if not self._unserved.isdisjoint(retained):
             return False
-        uuids, providers = self._read_host(root)
+        uuids, providers = self._list_providers(root)
 
         def grants(number: int, name: str, amount: int) -> bool:
-            return uuids[number] in self._find_granting(name, amount)
+            return uuids[number] in self._find_granting_providers(name, amount)
 
         request = self._build_request(retained)
         suitable = find_serving_providers(request, providers, grants)
@@ -160,7 +160,7 @@ class Matcher:
                 counts.update(
                     root
                     for root in self.topology.trees
-                    if not granting.isdisjoint(self._read_host(root)[0])
+                    if not granting.isdisjoint(self._list_providers(root)[0])
                 )
         return counts
 
@@ -170,14 +170,14 @@ class Matcher:
         sets = [by_requirement[need] for need in retained if need in by_requirement]
         return frozenset.intersection(*sets) if sets else self.topology.trees
 
-    def _find_granting(self, name: str, amount: int) -> frozenset[str]:
+    def _find_granting_providers(self, name: str, amount: int) -> frozenset[str]:
         """Return the UUIDs of the providers that can grant an amount of a class."""
         key = name, amount
         if key not in self._granted:
             self._granted[key] = frozenset(self._granting(name, amount))
         return self._granted[key]
 
-    def _read_host(self, root: str) -> tuple[Sequence[str], Sequence[HostProvider]]:
+    def _list_providers(self, root: str) -> tuple[Sequence[str], Sequence[HostProvider]]:
         """Return the UUIDs of the providers that can serve a tree, and their properties."""
         if root not in self._hosts:
             uuids = [state.uuid for state in self.topology.list_serving_providers(root)]

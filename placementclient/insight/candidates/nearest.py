@@ -63,19 +63,19 @@ class NearestTreeSearch:
 
         # First by the requirements that a tree does not even satisfy by themselves: a quick look.
         # Then, of the closest trees, also by those that it satisfies, but not together.
-        single = (
+        unmet = (
             (root, frozenset(need for need in self._needs if root not in alone[need]))
             for root in self._find_eligible_trees()
         )
-        closest = sorted(single, key=sort_key)[:CLOSE]
+        closest = sorted(unmet, key=sort_key)[:CLOSE]
         near = sorted(
-            ((root, self._find_lacking(root, lacking)) for root, lacking in closest), key=sort_key
+            ((root, self._minimize_lacking(root, few)) for root, few in closest), key=sort_key
         )
         promising = [(root, lacking) for root, lacking in near if len(lacking) < len(self._needs)]
         return dict((promising or near)[:most_trees])
 
     def _find_eligible_trees(self) -> Collection[str]:
-        """Return the root of the tree that the request names, else all but sharing providers."""
+        """Return the root that the request names, or the roots of all but sharing providers."""
         trees = self._topology.trees
         eligible = {root for root, states in trees.items() if not all(map(is_sharing, states))}
         for need in self._needs:
@@ -84,14 +84,14 @@ class NearestTreeSearch:
                 eligible = requested or eligible
         return eligible or trees
 
-    def _find_lacking(self, root: str, single: frozenset[Requirement]) -> frozenset[Requirement]:
+    def _minimize_lacking(self, root: str, unmet: frozenset[Requirement]) -> frozenset[Requirement]:
         """Return a minimal set of requirements to give up so that a tree has candidates.
 
-        :param single: the requirements that the tree does not even satisfy by themselves
+        :param unmet: the requirements that the tree does not even satisfy by themselves
         """
-        others = [need for need in reversed(self._needs) if need not in single]
+        others = [need for need in reversed(self._needs) if need not in unmet]
         search = ConflictSearch(others, partial(self._matcher.is_possible_in, root))
-        return single | next(search.find_corrections(), frozenset(others))
+        return unmet | next(search.find_corrections(), frozenset(others))
 
     def describe_tree(
         self, root: str, lacking: frozenset[Requirement], states: Sequence[ProviderState]

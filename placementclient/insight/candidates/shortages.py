@@ -74,13 +74,13 @@ def find_shortages(
         if name in state.inventories
     }
 
-    def distance(state: ProviderState) -> tuple[int, int, int, str]:
+    def sort_key(state: ProviderState) -> tuple[int, int, int, str]:
         lacking = sum(map(state.traits.isdisjoint, traits))
         return lacking, len(short[state.uuid]), -state.free(name), state.name
 
     able = [state for state in providers if state.uuid in short]
     return (
-        short[min(able, key=distance).uuid]
+        short[min(able, key=sort_key).uuid]
         if able
         else [Shortage(requirement, ShortageReason.INVENTORY)]
     )

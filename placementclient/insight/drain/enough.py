@@ -35,7 +35,7 @@ def find_remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing)
     return [
         *search.find_added_hosts(),
         *search.find_enabled_host(),
-        *search.find_ratio(),
+        *search.find_larger_ratio(),
         *search.find_host_to_leave(),
     ]
 
@@ -92,7 +92,7 @@ class _RemedySearch:
                 )
                 return
 
-    def find_ratio(self) -> Iterator[str]:
+    def find_larger_ratio(self) -> Iterator[str]:
         """Yield the least allocation ratio on the other hosts that would be enough."""
         allocations = (part for server in self._left for part in server.before.values())
         classes = set(chain.from_iterable(allocations))

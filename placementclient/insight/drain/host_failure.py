@@ -35,7 +35,7 @@ class HostFailure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostFailures:
-    """The checked failures of a number of hosts.
+    """The checked failures of so many hosts at once.
 
     :param failures: those after which not every server certainly has a place, the worst first
     :param worst: the first of these; the largest failure, if each leaves a place for every server

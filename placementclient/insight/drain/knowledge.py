@@ -221,7 +221,7 @@ class _RequestReader:
 def _make_old_host_request(
     snapshot: Snapshot, allocations: Allocations, request: Request
 ) -> Request:
-    """Return a request for what a consumer holds on its old host, with conditions of another."""
+    """Return a request for the allocations on an old host, with the conditions of a request."""
     hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
     root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
     strict = requests.build_strict_request(snapshot, root, dict(sorted(allocations.items())))

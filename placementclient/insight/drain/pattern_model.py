@@ -31,7 +31,7 @@ class GroupShare(NamedTuple):
 
     :param number: the index of the group
     :param pieces: the number of servers of each piece
-    :param patterns: one for each host; ``None`` if the model has no patterns of the group
+    :param patterns: one for each host; ``None`` if the solution has no patterns of the group
     """
 
     number: int

@@ -14,7 +14,7 @@ from placementclient.model.findings import Finding
 
 
 class DrainVerdict(enum.StrEnum):
-    """The answer to the question if hosts can be emptied; the gravest one first."""
+    """The answer of a drain, or of a search for room; the gravest one first."""
 
     #: Proved: the amounts alone do not fit.
     NO = 'no'

@@ -195,12 +195,11 @@ class Problem:
 
 
 def group_by_kind(
-    servers: Iterable[ServerMove], kind: Callable[[ServerMove], KindNumber]
+    servers: Iterable[ServerMove], find_kind: Callable[[ServerMove], KindNumber]
 ) -> dict[KindNumber, list[ServerMove]]:
-    """Return servers by the number of their kind, which a function returns."""
     kinds = defaultdict[KindNumber, list[ServerMove]](list)
     for server in servers:
-        kinds[kind(server)].append(server)
+        kinds[find_kind(server)].append(server)
     return dict(kinds)
 
 
