@@ -13,7 +13,7 @@ U = TypeVar('U')
 def call_in_parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
     """Call a function for each item in threads; return the results in order, or the first error.
 
-    One worker is the calling thread itself. After an error no further call begins.
+    With one worker, this thread makes the calls. After an error no further call begins.
     """
     if workers <= 1:
         yield from map(function, items)

@@ -51,7 +51,7 @@ class UsageError(PlacementError):
 
 
 class NoSuchProvider(PlacementError):
-    """No resource provider has a name, or meets other conditions.
+    """No resource provider has the requested name, or meets the requested conditions.
 
     :param name: the requested name, if any
     """

@@ -132,7 +132,7 @@ def suggest_arguments(
     """Return what an operator probably meant, to follow an error of argparse.
 
     :param parsers: that of the command, and that of the program
-    :param typed: the arguments of the command, of which argparse names the missing ones first
+    :param typed: the arguments of the command as they were typed
     """
     if message.startswith(MISSING):
         options = _list_documented_options(parsers)
@@ -151,7 +151,7 @@ def suggest_arguments(
 def _suggest_instead_of_unknown(
     parsers: Sequence[argparse.ArgumentParser], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
-    """Return what the unknown ones among the arguments of a command may mean."""
+    """Return a sentence on what unknown arguments of a command may mean, or an empty text."""
     options = _list_documented_options(parsers)
     words = [word.partition('=')[0].lstrip('-') for word in unknown if word.startswith('-')]
     for word in _list_argument_names(parsers):

@@ -175,7 +175,7 @@ class Direct(plugin.FixedEndpointPlugin):
 class _Transport(HTTPAdapter):
     """Carries requests to the service, which it starts for the first one.
 
-    :param start: starts the service, by its module
+    :param start: starts the service, given its module
     :param temporary: a folder that is deleted after the service has been closed
     """
 
@@ -219,7 +219,7 @@ class _Transport(HTTPAdapter):
     def stop(self) -> None:
         """Close the service and start it no more."""
         with _STARTING:
-            self._service, self._start = None, _refuse_closed_service
+            self._service, self._start = None, _refuse_start_after_close
         self._release()
 
 
@@ -229,7 +229,7 @@ def is_running() -> bool:
     return running
 
 
-def _refuse_closed_service(_service: ModuleType) -> NoReturn:
+def _refuse_start_after_close(_service: ModuleType) -> NoReturn:
     raise errors.DirectError('The embedded Placement has been closed')
 
 

@@ -20,7 +20,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import DeclaredProvider
 from placementclient.producers.declarations import walk_declarations
 from placementclient.producers.producer import StateProducer
-from placementclient.reading.capture import capture_named
+from placementclient.reading.capture import capture_named_trees
 
 
 class DeclarationProducer(StateProducer):
@@ -55,7 +55,7 @@ class DeclarationProducer(StateProducer):
             if (reference := getattr(declaration, key))
             for provider in resource_provider.list(self.client, **{key: reference})
         }
-        return capture_named(self.client, list(existing))
+        return capture_named_trees(self.client, list(existing))
 
     def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with the declared trees.

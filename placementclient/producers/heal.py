@@ -20,7 +20,7 @@ from placementclient.model.servers import Server
 from placementclient.model.shortfalls import describe_refusal
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import StateProducer
-from placementclient.reading.capture import capture, capture_named
+from placementclient.reading.capture import capture, capture_named_trees
 
 
 class HealProducer(StateProducer):
@@ -72,7 +72,7 @@ class HealProducer(StateProducer):
             for node in sorted(nodes)
             for provider in resource_provider.list(self.client, name=node)
         ]
-        trees = capture_named(self.client, providers)
+        trees = capture_named_trees(self.client, providers)
         consumers = (allocation.show(self.client, uuid).value for uuid in self._servers)
         using = (consumer for consumer in consumers if consumer.allocations)
         return Snapshot(trees.providers.values(), [*trees.consumers.values(), *using], trees.origin)

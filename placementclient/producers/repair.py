@@ -20,7 +20,7 @@ from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserv
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import StateProducer
 from placementclient.producers.proof import SILENT, FreeingProof
-from placementclient.reading.capture import capture_named
+from placementclient.reading.capture import capture_named_trees
 
 #: A server that has changed so shortly before a snapshot may be new: listing takes its time, and
 #: the clocks of two machines differ.
@@ -60,7 +60,7 @@ class RepairProducer(StateProducer):
         uuids = {uuid for repair in self._repairs.values() for uuid in _list_provider_uuids(repair)}
         listed = resource_provider.list(self.client) if uuids else []
         trees = {provider.root_uuid for provider in listed if provider.uuid in uuids}
-        return capture_named(self.client, sorted(trees), workers=4)
+        return capture_named_trees(self.client, sorted(trees), workers=4)
 
     def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with the repairs, and add notes on those that are impossible now."""

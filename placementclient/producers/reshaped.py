@@ -13,7 +13,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import planner
 from placementclient.producers.producer import Producer
-from placementclient.reading.capture import capture, capture_named
+from placementclient.reading.capture import capture, capture_named_trees
 
 
 class ReshapeProducer(Producer):
@@ -46,7 +46,7 @@ class ReshapeProducer(Producer):
             chosen = {uuid for uuid, name in names if conditions.selects(uuid, name, None)}
         roots = [*chosen, *_find_named_roots(self._spec, chosen, listing)]
         return planner.plan_reshape(
-            capture_named(self.client, roots),
+            capture_named_trees(self.client, roots),
             self._spec,
             self._rows,
             listed=listed,

@@ -23,7 +23,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.servers import Server
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import StateProducer
-from placementclient.reading.capture import capture_named
+from placementclient.reading.capture import capture_named_trees
 
 #: Trees, and consumers, that are read at a time, to see what is there.
 WORKERS = 4
@@ -100,7 +100,7 @@ class RestoreProducer(StateProducer):
         else:
             _check_complete(part)
             trees = _find_existing_roots(self._listed.values(), part, self._only_missing)
-        live = capture_named(self.client, sorted(trees), workers=WORKERS)
+        live = capture_named_trees(self.client, sorted(trees), workers=WORKERS)
         if self._listed.keys() <= live.providers.keys():
             return live
         unseen = part.consumers.keys() - live.consumers.keys()

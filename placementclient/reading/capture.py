@@ -143,7 +143,7 @@ def _capture_from_tables(client: Client, reader: SnapshotReader, trees: Sequence
     return snapshot
 
 
-def capture_named(client: Client, trees: Sequence[str], *, workers: int = 1) -> Snapshot:
+def capture_named_trees(client: Client, trees: Sequence[str], *, workers: int = 1) -> Snapshot:
     """Read whole trees as :func:`capture` does; an empty snapshot without names."""
     return capture(client, trees, workers=workers) if trees else Snapshot((), ())
 

@@ -106,7 +106,7 @@ def read_states(
 def join_consumers(holdings: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
     """Yield the consumers of some providers, with their allocations there.
 
-    A consumer for which the providers have different generations changed meanwhile: it has none.
+    If the providers have different generations of a consumer, it changed meanwhile: it gets none.
 
     :param holdings: the allocations on each provider, by its UUID
     """

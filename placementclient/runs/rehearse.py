@@ -60,7 +60,7 @@ def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> S
     limits.
     """
     roots = _find_root_names(plan, trees)
-    _check_roots(snapshot, roots)
+    _refuse_missing_roots(snapshot, roots)
     states = {state.uuid: state for root in roots for state in snapshot.tree(root)}
     consumers = {c.uuid: c for uuid in states for c in snapshot.consumers_on(uuid)}
     for consumer in consumers.values():
@@ -68,7 +68,7 @@ def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> S
             if uuid in snapshot.providers:
                 states.update((state.uuid, state) for state in _walk_up(snapshot, uuid))
             else:
-                states[uuid] = _make_stand_in(uuid, consumer, states.get(uuid))
+                states[uuid] = _make_unlimited_provider(uuid, consumer, states.get(uuid))
     return Snapshot(states.values(), consumers.values())
 
 
@@ -84,7 +84,7 @@ def _find_root_names(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
     return {root: names.get(root, root) for root in roots}
 
 
-def _check_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
+def _refuse_missing_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
     """Raise an error if a snapshot lacks some roots.
 
     :param roots: the names of the roots, by UUID
@@ -110,7 +110,9 @@ def _walk_up(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
         uuid = snapshot.providers[uuid].provider.parent_provider_uuid
 
 
-def _make_stand_in(uuid: str, consumer: Consumer, planned: ProviderState | None) -> ProviderState:
+def _make_unlimited_provider(
+    uuid: str, consumer: Consumer, planned: ProviderState | None
+) -> ProviderState:
     """Return a provider without limits for the allocations of a consumer.
 
     :param uuid: of a provider that the snapshot lacks

@@ -63,6 +63,6 @@ def read_plan(path: str) -> Plan:
 
 
 def write_plan(path: str, plan: Plan) -> None:
-    """Write a plan to a file, which is never incomplete."""
+    """Write a plan to a file, atomically."""
     with disk.open_output(path) as stream:
         stream.writelines(plans.encode(plan))

@@ -236,7 +236,7 @@ class ResizeAllocation(ChangeCommand):
         return replace(consumer, allocations=allocations)
 
     def _find_provider_with_class(self, consumer: Consumer, name: str, provider: str | None) -> str:
-        """Return the UUID of the provider, among all or the given one, on which a class is held."""
+        """Return the UUID of the given or the only provider on which a consumer holds a class."""
         holding = [
             uuid
             for uuid, part in consumer.allocations.items()

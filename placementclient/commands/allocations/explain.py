@@ -15,7 +15,7 @@ from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations import server_group
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, parse_request
 from placementclient.commands.framework import cloud_options, server_options, service_lists
-from placementclient.commands.framework.document_command import DocumentCommand, Text
+from placementclient.commands.framework.document_command import DocumentCommand, TextOutput
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
@@ -131,7 +131,7 @@ class ExplainCandidate(DocumentCommand):
         *_SERVER_OPTIONS,
     )
 
-    def make_text(self) -> Text:
+    def make_text(self) -> TextOutput:
         self._refuse_wrong_option_combinations()
         if self.args.print_request:
             return self._format_requests()
@@ -327,7 +327,7 @@ class ExplainCandidate(DocumentCommand):
             raise Refusal(places.insert_names(str(reason))) from None
         return _ServerRequest(nova_request, places, group_uuid)
 
-    def _format_answer(self, answer: _Answer) -> Text:
+    def _format_answer(self, answer: _Answer) -> TextOutput:
         from placementclient.render import explanations
 
         question, explanation, fallback = answer
@@ -346,7 +346,7 @@ class ExplainCandidate(DocumentCommand):
         )
         names = self.client_if_used.names if self.client_if_used else {}
         named = (question.places.insert_names(line) for line in lines)
-        return Text(data, [wording.insert_names(line, names) for line in named])
+        return TextOutput(data, [wording.insert_names(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupHosts | None:
         """Return the hosts that the server group allows; None without a group or an answer."""
@@ -364,7 +364,7 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(f'It is unknown which hosts the server group allows: {failure}')
             return None
 
-    def _format_requests(self) -> Text:
+    def _format_requests(self) -> TextOutput:
         """Return the paths and queries of Nova's requests to Placement."""
         from placementclient.api import query
         from placementclient.nova.server_request import MICROVERSION
@@ -385,4 +385,4 @@ class ExplainCandidate(DocumentCommand):
             'unknown': list(nova_request.unknown),
             'filters': list(nova_request.filters),
         }
-        return Text(data, paths)
+        return TextOutput(data, paths)

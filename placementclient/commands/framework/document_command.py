@@ -17,7 +17,7 @@ from placementclient.commands.framework import base
 from placementclient.render.style import escape_painted
 
 
-class Text(NamedTuple):
+class TextOutput(NamedTuple):
     """The output of a command as text and as data.
 
     :ivar data: the fields of ``-f json`` and ``-f yaml``, by name
@@ -59,7 +59,7 @@ class DocumentCommand(base.ShowOne):
 
     formatter_namespace = 'placementclient.formatter.document'
     formatter_default = 'text'
-    _text: Text
+    _text: TextOutput
 
     def execute(self) -> base.Output:
         """Make the text for :meth:`produce_output`; return its data, with the assumptions."""
@@ -82,7 +82,7 @@ class DocumentCommand(base.ShowOne):
         return bool(self.args.formatter == self.formatter_default)
 
     @abc.abstractmethod
-    def make_text(self) -> Text:
+    def make_text(self) -> TextOutput:
         """Return the text of the command, with the same as data."""
 
     def produce_output(

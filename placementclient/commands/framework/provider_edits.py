@@ -130,7 +130,7 @@ def _edit_provider(
     command.empty_message = f'The resource provider has no {facet.name}'
     is_first = True
 
-    def change(live: list[str]) -> list[str]:
+    def add_or_remove(live: list[str]) -> list[str]:
         nonlocal is_first
         lacking = sorted(set(requested).difference(live))
         if not removes:
@@ -145,7 +145,7 @@ def _edit_provider(
     live = edit_object(
         client,
         lambda: facet.read(client, uuid),
-        change,
+        add_or_remove,
         lambda changed, generation: facet.write(client, uuid, changed, generation),
         command.args.generation,
     )

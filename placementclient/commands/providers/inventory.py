@@ -120,7 +120,7 @@ def _write_inventory(
     for sentence in describe_high_ratios({name: fields}):
         command.log_hint(sentence)
 
-    def write_inventory() -> Read[Inventory]:
+    def send_inventory() -> Read[Inventory]:
         generation = expected
         if generation is None:
             read = api.inventory.list(client, uuid)
@@ -131,7 +131,7 @@ def _write_inventory(
     def is_written() -> bool:
         return api.inventory.list(client, uuid).value.get(name) == Inventory(**fields)
 
-    written = attempts.confirm_write(client, write_inventory, is_written, expected)
+    written = attempts.confirm_write(client, send_inventory, is_written, expected)
     written = written or api.inventory.show(client, uuid, name)
     return columns.INVENTORY.make_row(written.value.as_fields())
 

@@ -43,17 +43,20 @@ class DemonstrateReshape(base.PlacementCommand):
                 folder.mkdir(mode=0o700)
             except OSError as error:
                 raise errors.BadFile(str(folder), error.strerror or str(error)) from None
-        with tempfile.TemporaryDirectory() as scratch, self._run_cloud(Path(scratch), _CLOUD):
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            self._run_embedded_placement(Path(scratch), _CLOUD),
+        ):
             self._show_reshape()
         if folder:
-            with self._run_cloud(folder, _START):
-                self._keep_cloud(self.args.keep)
+            with self._run_embedded_placement(folder, _START):
+                self._write_cloud_files(self.args.keep)
         else:
             again = f'{self.program} {_PREFIX} demo --keep demo'
             self._explain(f'The demo has removed its cloud. To go on in such a cloud: {again}')
 
     @contextlib.contextmanager
-    def _run_cloud(self, folder: Path, name: str) -> Iterator[None]:
+    def _run_embedded_placement(self, folder: Path, name: str) -> Iterator[None]:
         """In the block, run an embedded Placement with its database in a folder, and work there."""
         from keystoneauth1.session import Session
 
@@ -102,7 +105,7 @@ class DemonstrateReshape(base.PlacementCommand):
         self._explain('The same cloud now:')
         self._run_command(tree)
 
-    def _keep_cloud(self, folder: str) -> None:
+    def _write_cloud_files(self, folder: str) -> None:
         """Write files to try commands on; print how to use the cloud in the folder."""
         from placementclient.files import disk
         from placementclient.reading import capture

@@ -31,7 +31,7 @@ from placementclient.commands.framework.change_command import (
     make_reshape_command,
     refuse_applied_plan,
 )
-from placementclient.commands.framework.document_command import DocumentCommand, Text
+from placementclient.commands.framework.document_command import DocumentCommand, TextOutput
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class ShowReshape(DocumentCommand):
         Flag('--summary', help='Totals and warnings only, without the trees'),
     )
 
-    def make_text(self) -> Text:
+    def make_text(self) -> TextOutput:
         from placementclient.changes.records import plans as codec
         from placementclient.render import plans
         from placementclient.render.lines import wrap_lines
@@ -230,10 +230,10 @@ class ShowReshape(DocumentCommand):
         if self.app.stdout.isatty():
             shown = wrap_lines(map(escape_line, shown), get_line_width())
         if plan.recipe and self.args.summary:
-            return Text(plans.count_plan_parts(plan), shown)
+            return TextOutput(plans.count_plan_parts(plan), shown)
         if self.prints_text:
-            return Text({}, shown)
-        return Text(codec.make_document(plan), shown)
+            return TextOutput({}, shown)
+        return TextOutput(codec.make_document(plan), shown)
 
 
 class RehearseReshape(base.Lister):
@@ -320,8 +320,8 @@ class PrintSchema(DocumentCommand):
         ),
     )
 
-    def make_text(self) -> Text:
+    def make_text(self) -> TextOutput:
         from placementclient.changes.records import schema
 
         shown = schema.make_schema(self.args.kind)
-        return Text(shown, json.dumps(shown, indent=2).splitlines())
+        return TextOutput(shown, json.dumps(shown, indent=2).splitlines())

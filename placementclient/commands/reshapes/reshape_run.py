@@ -82,7 +82,10 @@ class ApplyReshape(base.Lister):
         if plan.recipe is not None:
             self._confirm_running_computes(changes)
         count, here = _count_trees(self, changes), self.client.service
-        extent, places = _describe_open_changes(self, plan, changes), _describe_services(plan, here)
+        extent, places = (
+            _describe_unapplied_changes(self, plan, changes),
+            _describe_services(plan, here),
+        )
         if not self.args.yes:
             trees_to_apply = _describe_selection(count, plan)
             question = f'Apply {self.args.plan} to {trees_to_apply}?'
@@ -211,7 +214,7 @@ def _read_plan(command: base.Lister) -> tuple[Plan, Sequence[str]]:
     return plan, selection_options.select_planned_trees(plan, command)
 
 
-def _describe_open_changes(
+def _describe_unapplied_changes(
     command: base.Lister, plan: Plan, changes: Sequence[Change]
 ) -> list[str]:
     """Return the size of those changes that are not applied by the journal; empty without any."""

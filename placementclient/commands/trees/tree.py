@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from placementclient.basis import errors
 from placementclient.cli.help_formatter import get_line_width
 from placementclient.commands.framework import base, cloud_options, option, selection_options
-from placementclient.commands.framework.document_command import DocumentCommand, Text
+from placementclient.commands.framework.document_command import DocumentCommand, TextOutput
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.render.style import Style
 
@@ -40,7 +40,7 @@ class ShowTree(DocumentCommand):
     auth_required = False
     options = (option.PROVIDER, *_DETAIL_OPTIONS)
 
-    def make_text(self) -> Text:
+    def make_text(self) -> TextOutput:
         from placementclient.render import trees as render
 
         trees = list(_read_trees(self, traits=not self.prints_text))
@@ -63,14 +63,14 @@ class ListTree(DocumentCommand):
     auth_required = False
     options = (*selection_options.TREES, *_DETAIL_OPTIONS)
 
-    def make_text(self) -> Text:
+    def make_text(self) -> TextOutput:
         from placementclient.render import trees as render
 
         trees = _read_trees(self, traits=not self.prints_text)
         if self.prints_text:
             return _draw_trees(self, trees, {})
         shown = {'allocations': self.args.allocations}
-        return Text({'trees': [render.make_tree_record(tree, **shown) for tree in trees]}, ())
+        return TextOutput({'trees': [render.make_tree_record(tree, **shown) for tree in trees]}, ())
 
 
 class GraphTree(base.PlacementCommand):
@@ -180,7 +180,7 @@ def _make_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]
 
 def _draw_trees(
     command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, object]
-) -> Text:
+) -> TextOutput:
     """Return trees as text, with bars and colours on a terminal, and the given data."""
     from placementclient.render import trees as render
     from placementclient.render.lines import wrap_lines
@@ -193,4 +193,4 @@ def _draw_trees(
     )
     if command.app.stdout.isatty():
         lines = wrap_lines(lines, get_line_width())
-    return Text(data, lines, has_colours=style.colours)
+    return TextOutput(data, lines, has_colours=style.colours)
