@@ -40,7 +40,7 @@ def apply_at_once(
     queue = TreeQueue(plan.changes, report=report)
     with queue.stop_on_error():
         queue.run(functools.partial(carrier.carry_change, backward=False), 1)
-    outcome = carrier.mark_partial(queue.outcome())
+    outcome = carrier.mark_partial(queue.make_outcome())
     return replace(outcome, trees=[written.add_rows(tree, outcome) for tree in outcome.trees])
 
 

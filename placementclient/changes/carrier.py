@@ -258,7 +258,7 @@ class Carrier(Inspector):
         progress.check_unrecorded_change(live)
 
     def _roll_back_reshape(self, change: Change, live: Snapshot, merged: MergeResult) -> None:
-        """Take back an atomic change that is made, with what others have put on its targets."""
+        """Take back the request of an atomic change, also for new consumers on its targets."""
         current = self.get_latest_version(change)
         planned = current.after.providers
         created = [
@@ -352,7 +352,7 @@ class Carrier(Inspector):
         return replace(make_result(change, state, reason), reason=message)
 
     def _withdraw_preparation(self, change: Change) -> bool:
-        """Take back the preparation of a change that was begun and not made; return if it was."""
+        """Take back the preparation of a begun change that is not made; return whether it was."""
         current = self.get_latest_version(change)
         preparation = phases.make_preparation(current)
         if preparation is None or not self.is_begun(change):

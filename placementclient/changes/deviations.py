@@ -48,7 +48,7 @@ def find_deviations(
         state = live.providers.get(provider.uuid)
         if state is not None and provider.after is not None:
             yield from _find_position_deviations(change, provider, state)
-            yield from _find_name_deviations(change, provider, state)
+            yield from _find_trait_and_aggregate_deviations(change, provider, state)
     for consumer in change.consumers:
         yield from _find_consumer_deviations(change, consumer, live)
 
@@ -210,7 +210,7 @@ def _describe_difference(live: Inventory | None, planned: Inventory | None) -> s
     )
 
 
-def _find_name_deviations(
+def _find_trait_and_aggregate_deviations(
     change: Change, provider: ProviderChange, live: ProviderState
 ) -> Iterator[Finding]:
     """Yield the deviations of traits and aggregates, except traits that Nova sets by itself.

@@ -308,7 +308,7 @@ def _remove_empty(path: str, descriptor: int) -> None:
 
 
 def _decode_for_plan(path: str, content: bytes, identity: str) -> journals.JournalContent:
-    """Return the content of a journal; refuse that of another plan, by their identity."""
+    """Return the content of the journal of a plan, by its identity; refuse any other journal."""
     decoded = journals.decode(content, path)
     if decoded.entries and decoded.entries[0].plan != identity:
         raise errors.BadFile(

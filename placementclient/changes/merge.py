@@ -300,7 +300,7 @@ class Merge:
     def _merge_fields(
         self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
     ) -> Inventory:
-        """Return the live inventory with the changed fields, but those that others have changed."""
+        """Merge ``sides`` (before, after, live); fields that others have changed stay live."""
         was, desired, now = (inventory.as_fields() for inventory in sides)
         changed = {key for key in was if was[key] != desired[key]}
         for key in sorted(changed):

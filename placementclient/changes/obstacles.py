@@ -35,7 +35,7 @@ def make_retained_obstacle(consumer_uuid: str) -> Finding:
 
 
 def is_retained_consumer(obstacle: Finding) -> bool:
-    """Return whether an obstacle is a changed consumer that keeps its allocations: others go on."""
+    """Return whether an obstacle is a consumer that keeps its allocations, and stops nothing."""
     return obstacle.kind == _RETAINED
 
 

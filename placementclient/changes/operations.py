@@ -137,5 +137,5 @@ Operation = (
 def merge_names(
     before: frozenset[str], after: frozenset[str], live: frozenset[str]
 ) -> frozenset[str]:
-    """Return a live set of names with the change of a set: the changes of others stay."""
+    """Return a live set with the names that a change adds, and without those that it removes."""
     return (live - (before - after)) | (after - before)

@@ -83,9 +83,7 @@ class Progress:
         return self.find_facets_to_merge(is_begun=True)
 
     def is_listed_as_before(self, listed: Mapping[str, Provider]) -> bool:
-        """Return whether the names and generations of its providers show that it is not made.
-
-        False if the list cannot show it.
+        """Return whether the listed names and generations show that the change is not made.
 
         :param listed: the live providers by UUID
         """

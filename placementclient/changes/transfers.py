@@ -72,7 +72,7 @@ def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
 
 
 def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
-    """Yield each deleted provider, with the one that then gets its name."""
+    """Yield the UUIDs of each deleted provider and of the one that then gets its name."""
     for uuid, state in before.providers.items():
         successor = after.find_by_name(restore_name(state.name, uuid))
         if uuid not in after.providers and successor is not None:

@@ -41,7 +41,7 @@ _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 class TreeQueue:
     """The changes of a run; several can run at the same time.
 
-    Whatever ends the run, :meth:`outcome` has a result of each.
+    Whatever ends the run, :meth:`make_outcome` has a result of each.
 
     :param limit: the most changes to begin; those that turn out to be rolled back do not count
     :param max_failures: the number of failed or skipped trees after which no other begins
@@ -121,7 +121,7 @@ class TreeQueue:
                 self._collect_results(running, as_completed(list(running)))
                 raise
 
-    def outcome(self) -> Outcome:
+    def make_outcome(self) -> Outcome:
         """Return the results of all changes, in the order of the plan."""
         return Outcome(
             [

@@ -46,7 +46,10 @@ class Cause:
 def _describe_bad_amount(
     consumer_uuid: str, resource_class: str, amount: int, units: Sequence[tuple[str, int, int, int]]
 ) -> str:
-    """Return a sentence; each of ``units`` is a provider, its min_unit, max_unit and step_size."""
+    """Return the sentence that no provider takes an amount.
+
+    :param units: names of providers, with their min_unit, max_unit and step_size
+    """
     limits = '; '.join(
         f'{provider} takes {least} to {most} in steps of {step}'
         for provider, least, most, step in units
@@ -57,7 +60,7 @@ def _describe_bad_amount(
 def _describe_shortfall(
     mapped: bool, providers: Sequence[str], resource_class: str, need: int, room: int
 ) -> str:
-    """Return a sentence; ``mapped``: assignments send the whole need there."""
+    """Return the sentence that providers lack room; ``mapped``: assignments send the whole need."""
     verb = 'are assigned to' if mapped else 'have to go to'
     return f'{need} {resource_class} {verb} {join_names(providers, 8)}, which has room for {room}'
 
@@ -65,7 +68,7 @@ def _describe_shortfall(
 def _describe_packing(
     minimal: bool, resource_class: str, demands: Sequence[int], rooms: Mapping[str, int]
 ) -> str:
-    """Return a sentence with the demands as ``3 times 2 and 1``.
+    """Return the sentence that demands do not fit, as ``3 times 2 and 1``.
 
     :param minimal: whether it is proved that any fewer demands fit
     :param rooms: by provider, the room in units of the class
@@ -83,7 +86,7 @@ def _describe_packing(
 
 
 def _describe_undetermined(unproved: int, seconds: float) -> str:
-    """Return a sentence; ``unproved``: the number of rows that may have another target."""
+    """Return the sentence that time ran out; ``unproved``: rows that may have another target."""
     if unproved:
         rows = format_count(unproved, 'row')
         return f'it was not found out in {seconds:g} seconds whether {rows} could go elsewhere'

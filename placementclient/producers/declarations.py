@@ -142,10 +142,10 @@ def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
     )
 
 
-def _check_custom(cursor: Cursor, name: str, what: str) -> None:
+def _check_custom(cursor: Cursor, name: str, kind: str) -> None:
     """Refuse a name without CUSTOM_, as Nova does: its drivers report the standard ones."""
     if not name.startswith('CUSTOM_'):
-        raise cursor.error(f'{name} is no custom {what}: Nova adds no others')
+        raise cursor.error(f'{name} is no custom {kind}: Nova adds no others')
 
 
 def make_declaration(snapshot: Snapshot) -> list[DeclaredRecord]:

@@ -97,14 +97,14 @@ def read_provider_index(
     having[SHARING_TRAIT] = set(sharing.providers)
     providers = {item.uuid: item for item in resource_provider.list(client)}
 
-    def select_names_of(members: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
+    def find_names_with_member(members: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
         return frozenset(name for name, uuids in members.items() if uuid in uuids)
 
     states = (
         ProviderState(
             provider,
-            traits=select_names_of(having, uuid),
-            aggregates=select_names_of(members, uuid),
+            traits=find_names_with_member(having, uuid),
+            aggregates=find_names_with_member(members, uuid),
         )
         for uuid, provider in {**sharing.providers, **providers}.items()
     )

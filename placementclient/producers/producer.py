@@ -28,7 +28,7 @@ class Producer(ABC):
 
     @property
     def has_errors(self) -> bool:
-        """Whether an object is left to the operator, so that the command has not succeeded."""
+        """Return whether a note is an error: then the command has not succeeded."""
         return any(note.is_error for note in self.notes)
 
     @abstractmethod

@@ -66,7 +66,7 @@ class ReplaceProducer(StateProducer):
     def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
         super().__init__(client)
         self._is_merge, self._is_journaled = request.is_merge, is_journaled
-        old, new = _find_pair(client, request)
+        old, new = _find_both_providers(client, request)
         self.old_uuid = old.uuid if old else ''
         self.old_name = restore_name(old.name, old.uuid) if old else ''
         self.new_uuid = request.uuid or (new.uuid if new else '')
@@ -163,7 +163,9 @@ class ReplaceProducer(StateProducer):
                         yield f'{amount} {name} of {pair.before.uuid} on {provider.name}'
 
 
-def _find_pair(client: Client, request: Replacement) -> tuple[Provider | None, Provider | None]:
+def _find_both_providers(
+    client: Client, request: Replacement
+) -> tuple[Provider | None, Provider | None]:
     """Return the old and the new provider; ``None`` for one that does not exist.
 
     Half way, the new one has the name of the old one, which has a temporary name.
@@ -177,11 +179,11 @@ def _find_pair(client: Client, request: Replacement) -> tuple[Provider | None, P
         renamed = (p for p in listed if p.name == make_temporary_name(request.old, p.uuid))
         old = next(renamed, None if is_name_taken else old)
     if new is None and request.twin:
-        new = _find_renamed(client, request, old)
+        new = _find_renamed_provider(client, request, old)
     return old, new
 
 
-def _find_renamed(client: Client, request: Replacement, old: Provider | None) -> Provider:
+def _find_renamed_provider(client: Client, request: Replacement, old: Provider | None) -> Provider:
     """Return the new provider if it has the name of the old one already.
 
     :raises errors.NoSuchProvider: if it has not

@@ -238,9 +238,9 @@ def load_snapshot(client: Client, snapshot: Snapshot) -> None:
 
 
 def _map_to_existing_uuids(snapshot: Snapshot, existing: Mapping[str, Provider]) -> dict[str, str]:
-    """Return the UUIDs of existing providers by those that the snapshot has for the same names.
+    """Return a UUID for each provider of a snapshot whose UUID does not exist.
 
-    A provider without such an existing one keeps its UUID; those that exist are left out.
+    It is that of the existing provider with its name, or else its own.
 
     :param existing: all providers of the service, by UUID
     """

@@ -94,7 +94,7 @@ def apply(
                 if again.obstacle is not None:
                     queue.record_result(carrier.leave_alone(change, again.obstacle))
             queue.run(functools.partial(carrier.carry_change, backward=backward), workers)
-        return carrier.mark_partial(queue.outcome())
+        return carrier.mark_partial(queue.make_outcome())
 
 
 def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> Outcome:

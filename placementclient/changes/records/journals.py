@@ -26,7 +26,7 @@ _SEALED = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"\}', re.DOTALL)
 
 
 class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A line. The first one names the plan; all others are about a tree.
+    """A line of a journal. The first one names the plan; all others are about a tree.
 
     :param at: when it was written, UTC, as ISO 8601
     :param tree: the UUID of the tree's root

@@ -75,7 +75,7 @@ def _list_additions(checked: CheckedChange) -> dict[tuple[str, str, str], int]:
 
 
 def _take_addition(row: PlannedRow, additions: dict[tuple[str, str, str], int]) -> bool:
-    """Return whether an addition gives the amount of a row; the addition explains no other row."""
+    """Return whether an addition gives the amount of a row, and remove the addition."""
     amount = additions.pop((row.consumer_uuid, row.to_provider or '', row.resource_class), None)
     is_renamed = row.resource_class != row.to_resource_class
     return row.from_provider is None and not is_renamed and amount == row.amount

@@ -59,7 +59,7 @@ def _was_move_made(
     source: ProviderChange,
     target: ProviderChange | None,
 ) -> bool:
-    """Return whether inventory of a class moved before: the specification states what is there."""
+    """Return whether a move was made already: source and target are as the specification says."""
     sides = ((source, name), (target, move.name_at_target(name)))
     return all(
         provider is not None
@@ -74,7 +74,7 @@ def _was_move_made(
 def check_assignments(
     recipe: Recipe[Spec], checked_changes: Iterable[CheckedChange]
 ) -> Iterator[str]:
-    """Yield a fault for each assignment that rows do not keep, and for forbidden inferred rows."""
+    """Yield a fault for each assignment that rows do not keep, and each forbidden inferred row."""
     assigned: dict[str, list[_Assigned]] = {}
     for row in recipe.assignments:
         assigned.setdefault(row.consumer_uuid, []).append((row, None))

@@ -147,6 +147,7 @@ class AssignmentMatcher:
     ) -> list[PlannedRow]:
         """Return the rows of the plan for one allocation, checked against its amount.
 
+        :param pairs: the rows of the operator, with their targets
         :param amount: of the allocation, in units of the class
         :param source: the name of the provider that the allocation is on
         """
@@ -239,7 +240,7 @@ def _select_targets(
 
 
 def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
-    """Return the target of a row.
+    """Return the only one of the targets that match a row.
 
     :raises errors.BadFile: if the provider gets the amount under several classes
     """

@@ -322,7 +322,7 @@ def _apply_whole_inventories(
     entry: SpecEntry,
     net: Mapping[InventoryKey, int],
 ) -> Iterator[Cause]:
-    """Remove unused inventories that one such entry leaves out; yield its contradictions.
+    """Remove the unused inventories that one entry leaves out; yield its contradictions.
 
     :param net: by how much the moves change each inventory
     """

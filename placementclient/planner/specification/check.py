@@ -85,7 +85,7 @@ class SpecCheck:
 
     def check_selections(self) -> Iterator[errors.BadFile]:
         """Yield an error for each entry of ``trees`` and each source that selects no tree."""
-        if not self._is_listed and self._trees and self._has_planned_trees_alone():
+        if not self._is_listed and self._trees and self._lacks_unplanned_trees():
             return
         yield from self._check_root_names()
         yield from self._check_root_uuids()
@@ -167,7 +167,7 @@ class SpecCheck:
             return True
         return parent in preceding or self._snapshot.find(parent) is not None
 
-    def _has_planned_trees_alone(self) -> bool:
+    def _lacks_unplanned_trees(self) -> bool:
         states = map(self._snapshot.find, self._trees)
         roots = {state.provider.root_uuid for state in states if state is not None}
         return all(

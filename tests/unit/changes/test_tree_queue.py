@@ -22,7 +22,7 @@ CHANGES = [Tree(f'uuid{n}', f'host{n}') for n in range(5)]
 
 
 def states(queue):
-    return [tree.state for tree in queue.outcome().trees]
+    return [tree.state for tree in queue.make_outcome().trees]
 
 
 def test_as_many_trees_run_at_a_time_as_there_are_workers():
@@ -90,4 +90,4 @@ def test_an_interrupt_is_announced_while_trees_are_under_way():
         queue.run(work, 2)
     assert warnings == ['Waiting for 1 tree under way; a second Ctrl-C does not wait']
     assert states(queue) == [TreeState.APPLIED] * 2 + [TreeState.NOT_STARTED] * 3
-    assert queue.outcome().exit_status == 130
+    assert queue.make_outcome().exit_status == 130
