@@ -285,6 +285,7 @@ class TransferAllocation(base.Lister):
         '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --to-consumer 8d8f9a0e-2f43-4c57-8f0e-6d2b6c5c2a11',
     )
     first_version = GUARDS_CONSUMERS
+    writes = True
     column_names = columns.RELOCATED.names
     options = (
         option.CONSUMER,

@@ -37,6 +37,7 @@ class ClaimAllocation(base.Lister):
         '--project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5',
     )
     first_version = GUARDS_CONSUMERS
+    writes = True
     column_names = columns.CLAIMED.names
     statuses = ((ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (

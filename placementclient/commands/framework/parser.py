@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The argument parser of a command: the examples in its help, and its error messages."""
 
+from __future__ import annotations
+
 import argparse
 import functools
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import cut_text, escape_text
 from placementclient.basis.wording import insert_program
 from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
 from placementclient.cli.messages import print_message
+
+if TYPE_CHECKING:
+    from placementclient.client.endpoints import Endpoint
+    from placementclient.commands.framework.option import Option
 
 #: The exit statuses of all commands.
 COMMON_STATUSES = (
@@ -23,14 +29,51 @@ COMMON_STATUSES = (
 _MOST_CHARACTERS = 1000
 
 
-def add_examples_to_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
-    """Insert examples, the arguments of command lines, after the first sentence of the help."""
+def add_options_and_help(
+    parser: argparse.ArgumentParser,
+    options: Sequence[Option],
+    examples: Sequence[str],
+    endpoint: Endpoint | None,
+    *,
+    writes: bool,
+) -> None:
+    """Add the options of a command to its parser, and to the help the examples and the warning.
+
+    The examples follow the first sentence; the warning about writes ends the description.
+
+    :param examples: the arguments of each command line
+    :param writes: whether a command without an endpoint writes at once
+    """
     sentence, _, details = (parser.description or '').partition('\n\n')
     heading = 'Examples:' if examples[1:] else 'Example:'
     lines = [f'  {parser.prog} {arguments}'.rstrip() for arguments in examples]
-    shown = [sentence, *(['\n'.join((heading, '', *lines))] if lines else []), details]
+    warning = ' '.join(_describe_writing(options, endpoint, writes=writes))
+    shown = (sentence, '\n'.join((heading, '', *lines)) if lines else '', details, warning)
     parser.description = '\n\n'.join(filter(None, shown))
     parser.formatter_class = HelpFormatter
+    for option in options:
+        option.add_to(parser)
+
+
+def _describe_writing(
+    options: Iterable[Option], endpoint: Endpoint | None, *, writes: bool
+) -> Iterator[str]:
+    """Yield the sentences that say if a command asks before it writes, and what undoes it."""
+    names = {option.dest for option in options}
+    asks, is_dry_run_possible = 'yes' in names, 'dry_run' in names
+    is_write = writes or (endpoint is not None and not endpoint.is_read)
+    if {'yes', 'provider', 'match'} <= names:
+        yield 'Without a selector such as --match, the command writes at once and asks nothing.'
+        yield 'With a selector it asks before it changes anything, unless you give --yes.'
+    elif asks:
+        subject = 'With --fix, the' if 'fix' in names else 'The'
+        yield f'{subject} command asks before it changes anything, unless you give --yes.'
+    elif is_dry_run_possible or is_write:
+        yield 'The command writes at once and asks nothing.'
+    if is_dry_run_possible:
+        yield '--dry-run prints the changes and makes none.'
+    elif endpoint is not None and endpoint.replaces:
+        yield 'To be able to go back, first save a snapshot: resource provider snapshot save FILE.'
 
 
 def format_statuses(statuses: Sequence[tuple[ExitStatus, str]]) -> str:

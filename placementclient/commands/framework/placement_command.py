@@ -34,7 +34,7 @@ from placementclient.commands.framework.option import (
     normalize_column,
 )
 from placementclient.commands.framework.parser import (
-    add_examples_to_help,
+    add_options_and_help,
     add_suggestions,
     format_statuses,
 )
@@ -67,6 +67,8 @@ class PlacementCommand(command.Command):
     app: Any
     #: The route of the service for this command; None if the command combines several.
     endpoint: ClassVar[Endpoint | None] = None
+    #: Whether a command without an endpoint writes at once, which its help says.
+    writes: ClassVar[bool] = False
     #: The lowest microversion with which the command works; None: that of the endpoint.
     first_version: ClassVar[Microversion | None] = None
     options: ClassVar[Sequence[Option]] = ()
@@ -121,13 +123,11 @@ class PlacementCommand(command.Command):
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return a parser of the options, with the help and the errors of this package."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        add_examples_to_help(parser, self.examples)
+        add_options_and_help(parser, self.options, self.examples, self.endpoint, writes=self.writes)
         add_suggestions(
             parser, self.app.parser if self._is_placement_program else None, self.examples[:1]
         )
         vars(parser)['print_help'] = functools.partial(self._print_help, parser)
-        for option in self.options:
-            option.add_to(parser)
         return parser
 
     def _print_help(self, parser: argparse.ArgumentParser, file: TextIO | None = None) -> None:

@@ -25,6 +25,11 @@ POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMAN
 NOT_IMPERATIVE = re.compile(r'(\w+[^s]s|The|An?|This|It|To|\w+ing)\b')
 #: The types of options that take a number, and the units that their help texts have.
 NUMBERS = (int, float, parse_amount, parse_ratio, parse_number, framework_option._parse_workers)
+#: The last words of the commands that write at once, or ask.
+WRITING = {
+    *('add', 'apply', 'claim', 'create', 'delete', 'heal', 'move', 'purge', 'remove', 'replace'),
+    *('resize', 'restore', 'rollback', 'set', 'submit', 'sync', 'transfer', 'unset'),
+}
 UNIT = re.compile(
     r'seconds|days|percent|number|units of the class|ratio|generation|so many|candidates'
 )
@@ -126,6 +131,19 @@ def test_the_examples_parse_as_they_stand(point):
     assert examples
     for example in examples:
         parser_of(point).parse_args(shlex.split(example))
+
+
+@every_command
+def test_the_help_says_if_the_command_asks_before_it_writes(point):
+    *_, verb = name(point).split()
+    flags = {flag for option in load_command(point).options for flag in option.flags}
+    sentences = parser_of(point).description.split('\n\n')[-1]
+    assert ('asks before it changes anything' in sentences) == ('--yes' in flags)
+    writes = verb in WRITING or flags & {'--yes', '--dry-run'}
+    assert bool(re.search('writes at once|asks before', sentences)) == bool(writes)
+    assert ('--dry-run prints' in sentences) == ('--dry-run' in flags)
+    if verb in ('delete', 'set', 'unset', 'submit') and name(point).startswith('resource provider'):
+        assert re.search('--dry-run|snapshot save FILE', sentences)
 
 
 @every_command
