@@ -142,9 +142,7 @@ class Client:
         if self._supported is not None:
             return self._supported
         # Without a version: every release answers that.
-        answer = self._send_with_retries(
-            endpoints.SHOW_API, endpoints.SHOW_API.path(), VersionDocument
-        )
+        answer = self._send_or_retry(endpoints.SHOW_API, endpoints.SHOW_API.path(), VersionDocument)
         document = answer.body.versions[0]
         lowest, highest = document.min_version, document.max_version
         self._supported = Microversion.parse(lowest), Microversion.parse(highest)
@@ -165,12 +163,12 @@ class Client:
 
         It checks neither microversion nor policy: first send a request that needs them.
         """
-        return self._find_embedded_attribute('snapshot_reader')
+        return self._find_in_plugin('snapshot_reader')
 
     @property
     def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
         """The function that puts a thread's requests into one transaction, or ``None``."""
-        begin: Callable[[], AbstractContextManager[None]] | None = self._find_embedded_attribute(
+        begin: Callable[[], AbstractContextManager[None]] | None = self._find_in_plugin(
             'transaction'
         )
         return begin
@@ -180,11 +178,11 @@ class Client:
         """The service in words: a URL, or the database of the embedded service."""
         url = urllib.parse.urlsplit(self.url or '')
         shown = url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
-        return self._find_embedded_attribute('database') or shown
+        return self._find_in_plugin('database') or shown
 
-    def _find_embedded_attribute(self, name: str) -> Any:
+    def _find_in_plugin(self, attribute: str) -> Any:
         """Return an attribute of the embedded service's plugin; ``None`` over HTTP."""
-        return None if self.endpoint_override else getattr(self.session.auth, name, None)
+        return None if self.endpoint_override else getattr(self.session.auth, attribute, None)
 
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
         """Raise an error if the microversion in use lacks a feature, without sending a request.
@@ -230,7 +228,7 @@ class Client:
             sent_at = min(sent_at, settled)
         self._check_feature(sent_at, str(endpoint), endpoint.since)
         try:
-            response = self._send_with_retries(endpoint, path, answer, query, body, sent_at)
+            response = self._send_or_retry(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
             if settled is not None:
                 raise self._explain_refused_version(sent_at, refusal) from refusal
@@ -261,7 +259,7 @@ class Client:
             f'The service supports microversions {lowest} to {highest}, not {version}'
         )
 
-    def _send_with_retries(
+    def _send_or_retry(
         self,
         endpoint: Endpoint,
         path: str,

@@ -123,16 +123,10 @@ def _write_draft(
 def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
     for key, value in flavor.extra_specs.items():
         match = EXTRA_SPEC.fullmatch(key)
-        if (
-            match
-            and match[1] == 'resources'
-            and not OpenGroup().add_extra_spec('resources', match[3], value)
-        ):
-            hint = (
-                ''
-                if is_class_name(match[3])
-                else suggest_similar(match[3], os_resource_classes.STANDARDS)
-            )
+        kind, name = (match[1], match[3]) if match else ('', '')
+        if kind == 'resources' and not OpenGroup().add_extra_spec(kind, name, value):
+            is_class = is_class_name(name)
+            hint = '' if is_class else suggest_similar(name, os_resource_classes.STANDARDS)
             yield f'{key}={value}{hint}'
 
 

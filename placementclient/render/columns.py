@@ -131,24 +131,21 @@ class _AllocationRow(NamedTuple):
     name: str
 
 
-def list_allocations(read: Read[Consumer], version: Microversion) -> Output:
-    """Return a table with the allocations of a consumer."""
-    return ALLOCATION.make_table(_make_allocation_rows(read), version)
-
-
-def list_allocations_with_names(
-    read: Read[Consumer], names: Mapping[str, str], version: Microversion
+def list_allocations(
+    read: Read[Consumer], version: Microversion, names: Mapping[str, str] | None = None
 ) -> Output:
-    """Return a table with the allocations of a consumer, and the names of the providers."""
-    return RELOCATED.make_table(_make_allocation_rows(read, names), version)
+    """Return a table with the allocations of a consumer.
 
-
-def _make_allocation_rows(
-    read: Read[Consumer], names: Mapping[str, str] = MappingProxyType({})
-) -> Iterator[_AllocationRow]:
-    consumer = read.value
-    for uuid, resources in consumer.allocations.items():
-        yield _AllocationRow(uuid, read.generations[uuid], resources, consumer, names.get(uuid, ''))
+    :param names: of the providers, by UUID; ``None``: the table has no column for them
+    """
+    columns = ALLOCATION if names is None else RELOCATED
+    rows = (
+        _AllocationRow(
+            uuid, read.generations[uuid], resources, read.value, (names or {}).get(uuid, '')
+        )
+        for uuid, resources in read.value.allocations.items()
+    )
+    return columns.make_table(rows, version)
 
 
 class _CandidateRow(NamedTuple):

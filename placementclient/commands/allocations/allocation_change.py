@@ -366,4 +366,4 @@ def _list_allocations(command: base.Lister, consumer: str) -> columns.Output:
     """Return the table of the allocations of a consumer, with the names of the providers."""
     shown = api.allocation.show(command.client, consumer)
     names = api.resource_provider.read_names(command.client, shown.value.allocations)
-    return columns.list_allocations_with_names(shown, names, command.version)
+    return columns.list_allocations(shown, command.version, names)

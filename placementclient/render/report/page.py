@@ -23,7 +23,6 @@ from placementclient.basis.wording import format_count, format_install_command
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import TotalsLine
-from placementclient.insight.summary import SnapshotSummary
 from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Origin
@@ -32,14 +31,12 @@ from placementclient.render import audit_checks, findings, plans, style
 from placementclient.render.report import contents
 from placementclient.render.report.contents import (
     ClassFill,
-    DrainSection,
     Fill,
     FillChange,
-    HostFill,
     Report,
 )
 from placementclient.render.report.records import Records
-from placementclient.render.report.verdict import Statement, list_statements
+from placementclient.render.report.verdict import list_statements
 from placementclient.render.units import LADDER, UNITS, format_amount
 
 if TYPE_CHECKING:
@@ -116,33 +113,6 @@ class _AuditSection:
     gaps: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """The values that the template ``page.html`` shows.
-
-    :param numbers: of the objects of the cloud
-    :param host_columns: the headings of the list of hosts, each with its style
-    :param policy: the content security policy, which knows the style sheet and the script
-    :param records: what the script draws
-    """
-
-    report: Report
-    origin: Origin
-    statements: Sequence[Statement]
-    numbers: SnapshotSummary
-    shared_pools: int
-    plan: _PlanSection | None
-    drain: DrainSection | None
-    class_fills: Sequence[ClassFill]
-    host_fills: Sequence[HostFill]
-    audit: _AuditSection
-    host_columns: Sequence[tuple[str, str]]
-    policy: str
-    sheet: str
-    script: str
-    records: Mapping[str, object]
-
-
 def render_page(template: jinja2.Template, report: Report) -> str:
     """Return the page of a report as HTML."""
     cloud, class_fills = report.cloud, contents.list_class_fills(report.cloud)
@@ -151,7 +121,7 @@ def render_page(template: jinja2.Template, report: Report) -> str:
     sheet = _read_page_file('page.css')
     statements = _read_page_file('elements.js') + _read_page_file('page.js')
     script = f"'use strict';\n(() => {{\n{statements}}})();\n"
-    page = _Page(
+    return template.render(
         report=report,
         origin=cloud.snapshot.origin or Origin(),
         statements=list_statements(report, class_fills, plan.fill_changes if plan else ()),
@@ -168,7 +138,6 @@ def render_page(template: jinja2.Template, report: Report) -> str:
         script=script,
         records=_make_records(report, classes, others),
     )
-    return template.render(page=page)
 
 
 def _make_plan_section(plan: Plan) -> _PlanSection:

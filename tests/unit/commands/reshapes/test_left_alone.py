@@ -46,26 +46,25 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     assert again.startswith('Only then plan again, with a corrected specification as --spec: ')
 
 
+def make_run(states):
+    names = [f'gpu{number}' for number in range(len(states))]
+    pairs = zip(names, states, strict=True)
+    return Outcome([TreeResult(name, name, TreeState(state)) for name, state in pairs])
+
+
 @pytest.mark.parametrize(
     ('states', 'sentence'),
     [
-        ([TreeState.APPLIED] * 3, '3 applied'),
+        (['applied'] * 3, '3 applied'),
         (
-            [
-                TreeState.LEFT_ALONE,
-                TreeState.APPLIED,
-                TreeState.FAILED,
-                TreeState.NOT_STARTED,
-                TreeState.LEFT_ALONE,
-            ],
+            ['left alone', 'applied', 'failed', 'not started', 'left alone'],
             '1 applied, 1 not started, 2 left alone: gpu0, gpu4; 1 failed: gpu2',
         ),
-        ([TreeState.FAILED] * 7, '7 failed: gpu0, gpu1, gpu2, gpu3, gpu4 and 2 more'),
+        (['failed'] * 7, '7 failed: gpu0, gpu1, gpu2, gpu3, gpu4 and 2 more'),
     ],
 )
 def test_status_counts_the_trees_in_each_state(states, sentence):
-    trees = [TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)]
-    run = Outcome(trees)
+    run = make_run(states)
     assert runs.summarize_run(run) == sentence
     _, rows = runs.list_tree_results(run)
     undone = [row[1] in ('left alone', 'failed') for row in rows]
@@ -75,24 +74,15 @@ def test_status_counts_the_trees_in_each_state(states, sentence):
 @pytest.mark.parametrize(
     ('states', 'backward', 'steps'),
     [
-        ([TreeState.APPLIED, TreeState.ALREADY_APPLIED], False, ['verify']),
-        (
-            [TreeState.APPLIED, TreeState.NOT_STARTED],
-            False,
-            ['verify', 'Go on with the other trees: apply'],
-        ),
-        ([TreeState.ROLLED_BACK], True, []),
-        (
-            [TreeState.ROLLED_BACK, TreeState.NOT_STARTED],
-            True,
-            ['Go on with the other trees: rollback'],
-        ),
-        ([TreeState.LEFT_ALONE, TreeState.APPLIED], False, ['verify']),
-        ([TreeState.LEFT_ALONE], False, []),
+        (['applied', 'already applied'], False, ['verify']),
+        (['applied', 'not started'], False, ['verify', 'Go on with the other trees: apply']),
+        (['rolled back'], True, []),
+        (['rolled back', 'not started'], True, ['Go on with the other trees: rollback']),
+        (['left alone', 'applied'], False, ['verify']),
+        (['left alone'], False, []),
     ],
 )
 def test_a_run_ends_with_the_command_that_comes_next(states, backward, steps):
-    outcome = Outcome([TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)])
-    listed = runs.advise_after_run(outcome, 'a plan.json', backward=backward)
+    listed = runs.advise_after_run(make_run(states), 'a plan.json', backward=backward)
     short = [step.replace('placement resource provider reshape ', '') for step in listed]
     assert short == [f"{step} 'a plan.json'" for step in steps]
