@@ -48,6 +48,9 @@ _LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
 _IN_USE = '^Unable to delete inventory of class .* in use'
 #: How many characters of an answer are printed: the service lists all names that it lacks.
 _LONGEST = 4000
+#: A key, and the keys of the field that does not satisfy a JSON schema.
+_KEY = r"\['?([^]'\n]*)'?\]"
+_FIELD = re.compile(rf'(?<=On instance)(?:{_KEY})+(?=:)')
 #: At least one of them is in every answer of the service.
 SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 
@@ -156,8 +159,12 @@ def _read_sentence(fault: Mapping[str, object]) -> str:
     """Return the ``detail`` of a fault without the general phrase before its first blank line."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     # The rest is the JSON schema that the request does not satisfy, over dozens of lines.
-    detail = detail[:_LONGEST].partition('Failed validating')[0].strip()
-    return cut_text(' '.join(re.split(r'\n\s*\n', detail)[-1].split()), _LONGEST)
+    detail, _, schema = detail.partition('Failed validating')
+    field = _FIELD.search(schema)
+    paragraph = re.split(r'\n\s*\n', detail[:_LONGEST].strip())[-1]
+    if field:
+        paragraph += f' (field {".".join(re.findall(_KEY, field[0]))})'
+    return cut_text(' '.join(paragraph.split()), _LONGEST)
 
 
 def _explain_unreadable(status: int, reason: str | None) -> str:

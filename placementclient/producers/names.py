@@ -2,6 +2,7 @@
 """Suggestions for names that Placement does not know, and UUIDs of aggregates by name."""
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from placementclient.api import resource_class, resource_provider, trait
@@ -25,6 +26,15 @@ _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 #: The refusal of a name to create, of a class with the name, of a trait without.
 _INVALID_NAME = re.compile(r"('(.+)' does not match '\^CUSTOM_|^The trait is invalid)")
 _IN_INVENTORY = 'inventory for resource provider .*No such resource class'
+#: The refusal of a name that is not in capitals.
+_SMALL_LETTERS = re.compile(
+    r"'([A-Za-z0-9_]+)' does not match (?:any of the regexes: )?'\^\[A-Z0-9_\]"
+)
+#: The refusal of the name of an aggregate in place of its UUID.
+_NAMED_AGGREGATE = re.compile(
+    r"member_of' parameter to contain valid UUID\(s\)\. Got: ([^,]+)"
+    r"|'(.+)' is not a 'uuid' \(field (?:aggregates\.)?\d"
+)
 #: Sentences of the service that end with unknown names, what lists the names, and the command that
 #: creates one.
 _UNKNOWN_NAMES: tuple[tuple[str, Callable[[Client], Iterable[str]], str], ...] = (
@@ -68,6 +78,12 @@ def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
     """Return the class or trait that was probably meant, after an error message of the service."""
     if invalid := _INVALID_NAME.search(sentence):
         return describe_custom_name(invalid[2] or typed)
+    if small := _SMALL_LETTERS.search(sentence):
+        return f'. {wording.format_suggestion([small[1].upper()])}'
+    if aggregate := _NAMED_AGGREGATE.search(sentence):
+        return describe_aggregate_uuid(aggregate[1] or aggregate[2])
+    if 'Cannot delete standard' in sentence:
+        return '. Only names that begin with CUSTOM_ can be deleted'
     for beginning, list_names, command in _UNKNOWN_NAMES:
         if match := re.search(beginning, sentence):
             named = [pattern.findall(sentence, match.end()) for pattern in (_NAME, _WORD)]
@@ -76,6 +92,12 @@ def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
                 unknown = [name for name in names if name not in existing]
                 return suggest_remedy(unknown, existing, command)
     return ''
+
+
+def describe_aggregate_uuid(name: str) -> str:
+    """Return the command that prints the UUID of an aggregate of Nova."""
+    show = 'openstack --os-compute-api-version 2.41 aggregate show'
+    return f'. The UUID of the aggregate: {show} {shlex.quote(name)} -c uuid'
 
 
 def describe_custom_name(name: str) -> str:
@@ -148,7 +170,7 @@ def find_aggregate_uuids(
                 return list(map(normalize_uuid, names))
             raise BadArgument(
                 f'{named[0]!r} is not the UUID of an aggregate; its name cannot be looked up: '
-                f'{reason}'
+                f'{reason}{describe_aggregate_uuid(named[0])}'
             ) from None
     for name in named:
         if name not in uuid_of:

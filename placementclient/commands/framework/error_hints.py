@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,9 @@ _FOREIGN = errors.ForeignAnswer | errors.InvalidAnswer
 _OF_URL = errors.NotSent | errors.AuthenticationFailed | _FOREIGN
 #: The errors whose reason may be a wrong name.
 _OF_NAME = errors.BadRequest | errors.NotFound | NoSuchProvider
+
+#: The refusal of the name or UUID of another provider.
+_TAKEN = re.compile(r'^Conflicting resource provider (?:name: |uuid: )?(.+) already exists')
 
 
 class ErrorHints:
@@ -47,6 +52,9 @@ class ErrorHints:
         consumer = vars(args).get('consumer')
         if consumer and consumer in str(failure) and (near := suggest_whole_uuid(consumer)):
             return near
+        if not failure.next_steps and (taken := _TAKEN.search(str(failure))):
+            show = f'placement resource provider show {shlex.quote(taken[1])}'
+            return f'\nNext: See it: {show}'
         if client is None or not isinstance(failure, _OF_NAME):
             # Errors without the service, such as those of a snapshot, have their own suggestions.
             return ''

@@ -25,7 +25,10 @@ def suggest_option_without_nova(option: str) -> Iterator[None]:
     try:
         yield
     except service.ServiceError as reason:
-        raise errors.BadArgument(f'{reason}: give {option}') from None
+        unknown = errors.BadArgument(f'{reason}: give {option}')
+        if any(option in step for step in reason.next_steps):
+            unknown.next_steps = reason.next_steps
+        raise unknown from None
 
 
 def note_cells_down(command: PlacementCommand) -> list[Finding]:

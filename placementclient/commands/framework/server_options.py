@@ -249,13 +249,7 @@ def read_flavors(command: base.PlacementCommand, source: str | None) -> Sequence
 
 def read_flavor(command: base.PlacementCommand, source: str, name: str) -> Flavor:
     """Return a flavor of a file or of Nova by its name or ID; raise BadArgument without one."""
-    from placementclient.nova.service import ServiceError
-
-    try:
-        flavors = read_flavors(command, source)
-    except ServiceError as failure:
-        failure.next_steps = ('Give the list of flavors as a file: --flavors FILE',)
-        raise
+    flavors = read_flavors(command, source)
     for flavor in flavors:
         if name in (flavor.name, flavor.id):
             return flavor

@@ -83,7 +83,11 @@ class ListSource(NamedTuple, Generic[T]):
         from placementclient.files import disk
 
         if place == self.service:
-            return self.parse(self.ask(client or command.client), SOURCES[place])
+            try:
+                return self.parse(self.ask(client or command.client), SOURCES[place])
+            except errors.PlacementError as failure:
+                failure.next_steps = failure.next_steps or self._list_steps_with_file()
+                raise
         records = self.parse(disk.read_document(place), place)
         if self.record and not records:
             key, source = self.record.key, self.record.source
@@ -91,6 +95,16 @@ class ListSource(NamedTuple, Generic[T]):
                 f'{place}: the list of {key} is empty. "{source}" makes a whole one'
             )
         return records
+
+    def _list_steps_with_file(self) -> Sequence[str]:
+        """Return the steps to a file that has the list of the service; none for a rare list."""
+        if self.record is None or not self.record.source.startswith('openstack '):
+            return ()
+        key, source = self.record.key, self.record.source
+        return (
+            f'Make the list where {self.service} answers: {source} > {key}.json',
+            f'Give it instead of {self.service}: --{key} {key}.json',
+        )
 
 
 class ListSources(NamedTuple):

@@ -228,7 +228,7 @@ class ReplaceInventories(ChangeCommand):
             if provider is not None or is_aggregate:
                 raise errors.UsageError('Give either a provider, or --aggregate, or selectors')
         elif provider is None:
-            raise errors.UsageError('the following arguments are required: <provider>')
+            self.exit_with_usage('the following arguments are required: <provider>')
         provider_edits.refuse_options_of_other_edits(self, [change_command.PLAN])
         if is_aggregate and self.args.generation is not None:
             raise errors.UsageError(
@@ -294,6 +294,8 @@ class ReplaceInventories(ChangeCommand):
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
+                if faults := list(find_wrong_fields(fields, self.args.amend)):
+                    raise errors.BadArgument('. '.join(faults))
                 if removed := sorted(present.keys() - desired):
                     self._log_provider_hint(
                         f'This removes {", ".join(removed)}; --amend keeps the other classes'

@@ -18,12 +18,15 @@ Fields = Mapping[str, int | float]
 def parse_ratio(text: str) -> float:
     """Return an allocation ratio.
 
-    :raises ValueError: if it is not a finite number, on which Placement would fail
-    :raises argparse.ArgumentTypeError: if it is not above 0: nothing would fit
+    :raises argparse.ArgumentTypeError: if it is not a finite number, on which Placement would fail,
+        or not above 0, with which nothing fits
     """
-    ratio = float(text)
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = math.nan
     if not math.isfinite(ratio):
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number')
     if ratio <= 0:
         raise argparse.ArgumentTypeError(f'{text}: an allocation ratio is above 0')
     return ratio
@@ -93,5 +96,3 @@ def _parse_value(name: str, field: str, text: str) -> int | float:
         return parse_ratio(text)
     except argparse.ArgumentTypeError as reason:
         raise errors.BadArgument(f'{name}:{field}={reason}') from None
-    except ValueError:
-        raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None

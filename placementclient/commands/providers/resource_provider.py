@@ -151,7 +151,7 @@ class SetResourceProvider(base.ShowOne):
         if parent and self.args.no_parent:
             raise UsageError('--parent-provider and --no-parent contradict each other')
         if not (self.args.name or parent or self.args.no_parent):
-            raise UsageError('the following arguments are required: --name')
+            self.exit_with_usage('the following arguments are required: --name')
         target = self.args.provider
         before = (
             None if is_uuid(target) else api.resource_provider.show_by_name(self.client, target)

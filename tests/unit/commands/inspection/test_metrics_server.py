@@ -98,7 +98,11 @@ def test_impossible_options_end_the_service_at_its_start(placement, options):
     result = placement(f'resource capacity export --serve 127.0.0.1:0 {options}')
     assert result.status == 1
     assert result.stderr in (
-        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n',
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n'
+        'Next:\n'
+        '  1. Make the list where nova answers: openstack flavor list --all --long -f json > '
+        'flavors.json\n'
+        '  2. Give it instead of nova: --flavors flavors.json\n',
         'none.json: No such file or directory\n',
     )
 

@@ -60,7 +60,8 @@ def test_the_name_of_an_aggregate_needs_nova(placement, service, command):
     assert (result.status, service.requests) == (1, [])
     assert result.stderr == (
         "'rack7' is not the UUID of an aggregate; its name cannot be looked up: Nova cannot be "
-        'asked: there is no service catalog (auth type none or placement_direct)\n'
+        'asked: there is no service catalog (auth type none or placement_direct). The UUID of the '
+        'aggregate: openstack --os-compute-api-version 2.41 aggregate show rack7 -c uuid\n'
     )
 
 

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words in wrong places, unknown options, columns and choices: each message says what to type."""
+
+import pytest
+
+from tests.unit.commands.clouds import save, small
+from tests.unit.dialogue import RP
+
+NO_COLUMN = (
+    'There is no column tre. Did you mean "tree"? Columns: tree, resource_class, shared_by, '
+    'providers, capacity, used, free, largest_fit\n'
+)
+
+
+@pytest.mark.parametrize('command', ['resource class list', 'resource provider list'])
+def test_an_empty_argument_is_refused_as_any_other(placement, command):
+    result = placement(f"{command} ''")
+    assert (result.status, 'unrecognized arguments: ' in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ('command', 'form'),
+    [
+        ('inventory set {} VCPU --total 64', 'inventory class set {} VCPU --total 64'),
+        ('inventory delete {} VCPU', 'inventory delete {} --resource-class VCPU'),
+        ('aggregate set {} a b', 'aggregate set {} --aggregate a --aggregate b'),
+        ('list {}', 'show {}'),
+    ],
+)
+def test_an_argument_too_many_is_answered_with_the_form_that_takes_it(placement, command, form):
+    result = placement(f'resource provider {command.format(RP)}')
+    assert result.status == 2
+    assert f'. Type: placement resource provider {form.format(RP)}\n' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ('command', 'answer'),
+    [
+        ('trait add compute1 --trait X', '--trait. Type the trait without --trait\n'),
+        ('show --provider compute1', '. Type the provider without --provider\n'),
+        ('inventory set compute1 --amend VCPU=64', '. Type: --resource VCPU=64\n'),
+        ('list VCPU=4', '. Type: --resource VCPU=4\n'),
+        (
+            'inventory set b --match a --amend --resource VCPU:allocation_ratio 8',
+            '. A value follows its = without a blank: NAME=8\n',
+        ),
+    ],
+)
+def test_a_word_in_the_wrong_place_is_answered_with_the_right_one(placement, command, answer):
+    result = placement(f'resource provider {command}')
+    assert (result.status, answer in result.stderr) == (2, True), result.stderr
+
+
+def test_an_unknown_column_to_sort_by_is_named_where_the_table_is_printed(placement, tmp_path):
+    snapshot = save(tmp_path, 'cloud.json', small())
+    result = placement(f'resource capacity show --snapshot {snapshot} --sort-column tre')
+    assert (result.status, result.stderr) == (
+        0,
+        f'Not sorted. {NO_COLUMN}',
+    )
+
+
+@pytest.mark.parametrize(
+    ('command', 'answer'),
+    [
+        ('provider list --with-class VCPU', 'Did you mean "--resource"?'),
+        ('provider list --json', 'Did you mean "--format"?'),
+        ('provider drain plan --servers s.json', 'Did you mean "--requests"?'),
+        ('provider show a --fits VCPU=1', '. --fits is an option of: resource capacity show\n'),
+        (
+            'provider show a --required X',
+            '? --required is an option of other commands, not of this one\n',
+        ),
+        ('usage list --by server', '. Did you mean "consumer"?\n'),
+        ('usage list --by tenant', '. Did you mean "project"?\n'),
+        ('usage list --by node', '. Did you mean "host"?\n'),
+        ('provider list -f jsn', '. Did you mean "json"?\n'),
+    ],
+)
+def test_an_option_of_another_command_is_answered_with_the_option(placement, command, answer):
+    result = placement(f'resource {command}')
+    assert (result.status, answer in result.stderr) == (2, True), result.stderr
+
+
+def test_an_argument_too_many_is_said_to_be_one(placement):
+    result = placement('resource provider show compute1 compute2')
+    assert 'unrecognized arguments: compute2. The command takes no more arguments' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ('columns', 'sentence'),
+    [
+        ('-c tre', NO_COLUMN),
+        (
+            '-c tree,used',
+            NO_COLUMN.replace('tre.', 'tree,used.').replace(
+                'Did you mean "tree"?', 'Type: -c tree -c used.'
+            ),
+        ),
+    ],
+)
+def test_a_column_that_does_not_exist_is_answered_with_those_that_do(
+    placement, tmp_path, columns, sentence
+):
+    snapshot = save(tmp_path, 'cloud.json', small())
+    refused = placement(f'resource capacity show --snapshot {snapshot} {columns}')
+    assert (refused.status, refused.stderr) == (1, sentence)
+
+
+@pytest.mark.parametrize(
+    ('command', 'answer'),
+    [
+        ('tree show compute1 -c name', 'The text has no columns. Type: -f yaml -c name\n'),
+        ('delete compute1 -c name', '-c name. The command prints no table\n'),
+    ],
+)
+def test_columns_are_refused_where_no_table_is_printed(placement, service, command, answer):
+    result = placement(f'resource provider {command}')
+    assert (result.status, answer in result.stderr, service.requests) == (2, True, [])
+
+
+@pytest.mark.parametrize(
+    ('typed', 'meant'),
+    [
+        ('resource provider tree delete compute1', 'resource provider purge'),
+        ('resource provider rename compute1 compute2', 'resource provider set'),
+    ],
+)
+def test_a_command_of_another_name_is_answered_with_the_command(placement, typed, meant):
+    assert f'Did you mean "{meant}"?' in placement(typed).stderr
+
+
+def test_an_option_before_the_command_is_answered_with_its_place(placement):
+    refused = placement('-f json resource provider list')
+    assert 'Options of a command come after its name' in refused.stderr
+
+
+def test_a_mistyped_option_in_place_of_a_required_one_is_answered(placement):
+    refused = placement('resource provider inventory class set compute1 VCPU --totl 64')
+    assert 'required: --total. Did you mean "--total"?' in refused.stderr
+
+
+def test_a_blank_in_place_of_the_equals_sign_of_a_ratio_is_answered(placement):
+    edit = "inventory set --match 'compute*' --amend --resource VCPU:allocation_ratio 8"
+    refused = placement(f'resource provider {edit}')
+    assert '8 was taken as a provider. Write VCPU:allocation_ratio=8' in refused.stderr
