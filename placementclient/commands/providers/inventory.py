@@ -294,8 +294,8 @@ class ReplaceInventories(ChangeCommand):
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
-                if faults := list(find_wrong_fields(fields, self.args.amend)):
-                    raise errors.BadArgument('. '.join(faults))
+                for fault in find_wrong_fields(fields, self.args.amend):
+                    self._log_provider_hint(f'Placement would refuse this: {fault}')
                 if removed := sorted(present.keys() - desired):
                     self._log_provider_hint(
                         f'This removes {", ".join(removed)}; --amend keeps the other classes'

@@ -177,11 +177,15 @@ def test_inventories_that_would_go_while_in_use_are_answered_with_amend(
     )
 
 
-def test_a_dry_run_names_the_classes_that_an_inventory_would_lose(placement, service):
+def test_a_dry_run_names_the_classes_and_values_that_placement_would_not_keep(placement, service):
     live = {'inventories': {'DISK_GB': {'total': 9}}, 'resource_provider_generation': 1}
     service.answer(get(f'/resource_providers/{RP}/inventories', live))
     result = placement(f'resource provider inventory set {RP} --resource VCPU=64 --dry-run')
     assert 'This removes DISK_GB; --amend keeps the other classes' in result.stderr
+    service.answer(get(f'/resource_providers/{RP}/inventories', live))
+    result = placement(f'resource provider inventory set {RP} --resource VCPU=0 --dry-run')
+    refused = 'Placement would refuse this: VCPU:total=0 is not between 1 and 2147483647\n'
+    assert (result.status, result.stderr.startswith(refused)) == (0, True)
 
 
 def test_aggregates_without_a_generation_are_answered_with_add(placement, service):
