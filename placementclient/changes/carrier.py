@@ -217,7 +217,9 @@ class Carrier(Inspector):
         record = self.journal.get_record(change.root_provider_uuid)
         is_recorded = record.is_begun or record.ended not in (None, TreeState.LEFT_ALONE)
         if not is_recorded and not merged.is_done:
-            self._check_unrecorded_change(current)
+            progress, reader = self.make_progress(current), ScopeReader(self.client, [current])
+            facets = progress.find_facets_to_compare()
+            progress.check_unrecorded_change(reader.read(current, facets, is_begun=True))
         if merged.has_pending_request:
             self._roll_back_reshape(change, live, merged)
             return True
@@ -226,36 +228,23 @@ class Carrier(Inspector):
             raise Obstructed(merged.obstacles)
         return bool(merged.operations)
 
-    def _is_never_applied(self, change: Change, current: Change) -> bool:
-        """Return whether nothing of an atomic change can have been made.
-
-        :param current: the latest version of the change
-        """
+    def _is_never_applied(self, change: Change, latest_version: Change) -> bool:
+        """Return whether nothing of an atomic change can have been made."""
         record = self.journal.get_record(change.root_provider_uuid)
-        if record.is_begun or phases.make_preparation(current) is None:
+        if record.is_begun or phases.make_preparation(latest_version) is None:
             return False
-        reader = ScopeReader(self.client, [current])
-        if phases.is_unchanged_since_plan(current, reader.list_providers(current)):
+        reader = ScopeReader(self.client, [latest_version])
+        if phases.is_unchanged_since_plan(latest_version, reader.list_providers(latest_version)):
             return True
         if record.ended != TreeState.LEFT_ALONE:
             return False
         # Others had changed it before anything was sent.
-        return self._is_untouched(reader, current)
+        return self._is_untouched(reader, latest_version)
 
     def _is_untouched(self, reader: ScopeReader, change: Change) -> bool:
         """Return whether the live inventories show that an atomic change is not made."""
         facets = self.make_progress(change).find_facets_of_status()
         return phases.is_untouched(change, self._read_state(reader, change, facets))
-
-    def _check_unrecorded_change(self, change: Change) -> None:
-        """Check that a change without a record in the journal explains the live state.
-
-        :raises LeftAlone: if it does not
-        """
-        progress = self.make_progress(change)
-        facets = progress.find_facets_to_compare()
-        live = ScopeReader(self.client, [change]).read(change, facets, is_begun=True)
-        progress.check_unrecorded_change(live)
 
     def _roll_back_reshape(self, change: Change, live: Snapshot, merged: MergeResult) -> None:
         """Take back the request of an atomic change, also for new consumers on its targets."""
@@ -290,10 +279,7 @@ class Carrier(Inspector):
             raise LeftAlone(str(reason)) from reason
 
     def _remove_preparation(self, change: Change, preparation: Change) -> None:
-        """Take back the traits, aggregates and new providers of an atomic change.
-
-        :param preparation: the change without its one request
-        """
+        """Take back the preparation of an atomic change: traits, aggregates, new providers."""
         live, merged = self.read_and_merge(preparation, backward=True)
         if merged.obstacles:
             raise Obstructed(merged.obstacles)

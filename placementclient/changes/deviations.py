@@ -186,15 +186,11 @@ def _make_inventory_deviation(
     change: Change,
     inventory: ComparedInventory,
     expected: Inventory | None,
-    planned: str,
+    expected_in_words: str,
     is_damage: bool,
 ) -> Finding:
-    """Return the deviation of an inventory.
-
-    :param planned: the expected inventory in words
-    """
     name = f'the inventory of {inventory.resource_class} on {inventory.provider.name}'
-    message = f'{name} is not {planned}: {_describe_difference(inventory.live, expected)}'
+    message = f'{name} is not {expected_in_words}: {_describe_difference(inventory.live, expected)}'
     return _make_deviation(change, 'inventory', message, is_damage=is_damage)
 
 

@@ -236,14 +236,14 @@ class Inspector:
         )
 
 
-def _make_unapplied_deviation(name: str, record: TreeRecord | None, has_journal: bool) -> Finding:
+def _make_unapplied_deviation(
+    root_name: str, record: TreeRecord | None, has_journal: bool
+) -> Finding:
     """Return the deviation of a tree that is as before the plan.
 
     It is an error if the journal says that the tree was applied. It is information if the tree is
     still to come or was rolled back; else a warning.
 
-    :param name: of its root
-    :param record: of the tree, if the journal has one
     :param has_journal: whether a journal of the plan knows any tree
     """
     ended = record.ended if record is not None else None
@@ -254,4 +254,4 @@ def _make_unapplied_deviation(name: str, record: TreeRecord | None, has_journal:
         severity = Severity.ERROR
     elif is_back or (has_journal and record is None):
         severity = Severity.INFO
-    return Finding('not-applied', name, reason=message, severity=severity)
+    return Finding('not-applied', root_name, reason=message, severity=severity)

@@ -77,10 +77,7 @@ def _group_trees(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
 def _find_concerned_roots(
     before: Snapshot, after: Snapshot, pairs: Mapping[str, ConsumerChange]
 ) -> Iterator[tuple[_Part, Sequence[str]]]:
-    """Yield each part that changes, with the UUIDs of the roots of its trees.
-
-    :param pairs: the changes of consumers, by UUID
-    """
+    """Yield each part that changes, with the UUIDs of the roots of its trees."""
 
     def find_roots(uuids: Iterable[str]) -> list[str]:
         states = {uuid: _find_states(uuid, before, after) for uuid in uuids}
@@ -121,15 +118,14 @@ def _find_states(uuid: str, *sides: Snapshot) -> list[ProviderState]:
 
 
 def _make_change(
-    before: Snapshot, after: Snapshot, trees: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
+    before: Snapshot,
+    after: Snapshot,
+    trees: _JoinedTrees,
+    trees_by_provider: Mapping[str, _JoinedTrees],
 ) -> Change:
-    """Return the change of some trees that change together.
-
-    :param owners: the trees to which each changed provider belongs, by its UUID
-    """
     surroundings = _add_ancestors(before, after, [*trees.changed, *trees.used])
     # Each provider that changes is in one change.
-    uuids = [uuid for uuid in surroundings if owners.get(uuid, trees) is trees]
+    uuids = [uuid for uuid in surroundings if trees_by_provider.get(uuid, trees) is trees]
     sides = _cut_snapshot(before, trees, uuids), _cut_snapshot(after, trees, uuids)
     warnings = find_shortfalls(*(side.providers for side in sides))
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}

@@ -157,13 +157,10 @@ class _InventoryTransfer:
             usage.add_consumers([pair], is_unordered=True)
         return result, usage.peak
 
-    def _has_room(self, group: _ProviderGroup, used: Mapping[str, Counter[str]]) -> bool:
-        """Return whether the consumers of a group have room outside its providers.
-
-        :param used: the usages now
-        """
+    def _has_room(self, group: _ProviderGroup, used_now: Mapping[str, Counter[str]]) -> bool:
+        """Return whether the consumers of a group have room outside its providers."""
         return all(
-            used.get(uuid, Counter[str]())[name] + gain <= self.after[uuid][name].capacity
+            used_now.get(uuid, Counter[str]())[name] + gain <= self.after[uuid][name].capacity
             for (uuid, name), gain in _sum_net_gains(group.pairs).items()
             if gain > 0 and uuid not in group.provider_uuids and name in self.after.get(uuid, {})
         )
@@ -256,14 +253,11 @@ def _group_providers(
 
 
 def _set_inventories(
-    before: Mapping[str, Inventories], after: Mapping[str, Inventories], without: Set[str]
+    before: Mapping[str, Inventories], after: Mapping[str, Inventories], excluded_uuids: Set[str]
 ) -> Iterator[Operation]:
-    """Yield the operations that set changed inventories.
-
-    :param without: the UUIDs of providers that are left out
-    """
+    """Yield the operations that set changed inventories."""
     for uuid, desired in after.items():
-        if uuid not in without and desired != before[uuid]:
+        if uuid not in excluded_uuids and desired != before[uuid]:
             yield SetInventories(uuid, before[uuid], desired)
 
 

@@ -68,10 +68,7 @@ def compose_change(
 
 
 def _sum_usages(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str, int]:
-    """Return the usage of each class of a provider after the change.
-
-    :param gains: by class, the amount by which the change raises the usage
-    """
+    """Return the usage of each class of a provider after the change, given its gains by class."""
     before = provider.before.usages if provider.before else {}
     sums = {name: before.get(name, 0) + gains.get(name, 0) for name in {**before, **gains}}
     remaining = before.keys() & provider.inventories
@@ -94,19 +91,19 @@ def _list_consumer_changes(
 
 
 def _apply_rows(
-    before: Allocations, rows: Sequence[PlannedRow], uuids: Mapping[str, str]
+    before: Allocations, rows: Sequence[PlannedRow], uuids_by_name: Mapping[str, str]
 ) -> Allocations:
-    """Return the allocations of a consumer after the rows of a plan moved them.
-
-    :param uuids: the UUIDs of providers by name
-    """
+    """Return the allocations of a consumer after the rows of a plan moved them."""
     after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
     for row in rows:
         if row.from_provider is not None:
-            after[uuids[row.from_provider]][row.resource_class] -= row.amount
+            after[uuids_by_name[row.from_provider]][row.resource_class] -= row.amount
     for row in rows:
         if row.to_provider is not None:
-            resources, name = after.setdefault(uuids[row.to_provider], {}), row.to_resource_class
+            resources, name = (
+                after.setdefault(uuids_by_name[row.to_provider], {}),
+                row.to_resource_class,
+            )
             resources[name] = resources.get(name, 0) + row.amount
     positive = {
         provider_uuid: {name: amount for name, amount in resources.items() if amount}
@@ -116,9 +113,7 @@ def _apply_rows(
 
 
 def _find_residents(snapshot: Snapshot, target_state: TargetState) -> tuple[str, ...]:
-    """Return the UUIDs of the consumers that had a moved class on a target before, and keep it
-    there.
-    """
+    """Return the UUIDs of the consumers that have a moved class on a target, and keep it there."""
     residents: set[str] = set()
     for key in {flow.destination: None for flow in target_state.flows}:
         provider_uuid, name = key

@@ -180,10 +180,7 @@ class _Planner:
         return target_state, self._matcher.match_tree(self._snapshot, target_state)
 
     def _plan_together(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
-        """Plan trees as one change; record those that cannot be planned.
-
-        :param layout: their layout, if it is built already
-        """
+        """Plan trees as one change; record the trees that cannot be planned."""
         try:
             change, assignment = self._make_change(layout or self._build_layout(roots))
         except Refused as refusal:
@@ -202,8 +199,6 @@ class _Planner:
         """Plan trees that change together, after those that cannot be planned alone are left out.
 
         If all can be planned alone, or none, all are left out.
-
-        :param refusal: why the trees cannot be planned together
         """
         alone = {root.uuid: self._find_refusal(root) for root in roots} if len(roots) > 1 else {}
         possible = [root for root in roots if alone.get(root.uuid) is None]

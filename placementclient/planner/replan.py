@@ -82,10 +82,7 @@ def _compose_decided_change(
 
 
 def _find_roots(snapshot: Snapshot, change: Change) -> list[ProviderState]:
-    """Return the present roots of the trees of a change.
-
-    :raises Refused: if one is gone
-    """
+    """Return the present roots of the trees of a change; refuse a change without one of them."""
     roots = {name: snapshot.providers.get(uuid) for uuid, name in change.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
         raise Refused([Cause('no-source', name, provider=name) for name in missing])

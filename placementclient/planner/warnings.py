@@ -58,16 +58,13 @@ def _make_notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
     return Notice(kind, SENTENCES[kind].format(**facts, **more), facts)
 
 
-def _warn_of_consumers(kind: str, consumers: Sequence[str]) -> Iterator[Notice]:
-    """Yield one warning about all consumers, if there are any.
-
-    :param consumers: their UUIDs
-    """
-    number = len(consumers)
+def _warn_of_consumers(kind: str, consumer_uuids: Sequence[str]) -> Iterator[Notice]:
+    """Yield one warning about all consumers, if there are any."""
+    number = len(consumer_uuids)
     verb = 'has' if number == 1 else 'have'
-    if consumers:
+    if consumer_uuids:
         text = f'{format_count(number, "consumer")} {verb}'
-        yield _make_notice(kind, {'consumers': consumers}, number=str(number), counted=text)
+        yield _make_notice(kind, {'consumers': consumer_uuids}, number=str(number), counted=text)
 
 
 def find_warnings(

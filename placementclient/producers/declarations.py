@@ -112,12 +112,8 @@ def _read_identity(item: Cursor) -> Cursor:
     return reference
 
 
-def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
-    """Return the declaration of the inventories and traits that Nova's file adds to a provider.
-
-    :param item: the provider in the file
-    :param reference: its name or UUID
-    """
+def _read_additions(item: Cursor, name_or_uuid: Cursor) -> DeclaredProvider:
+    """Return the declaration of the inventories and traits that Nova's file adds to a provider."""
     parts = _select_keys(item, 'inventories', 'traits')
     added = {
         name: _select_keys(part, 'additional').get('additional') for name, part in parts.items()
@@ -132,10 +128,10 @@ def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
     for trait in traits.items() if traits is not None else ():
         _check_custom(trait, trait.text(), 'trait')
     # A compute node that the command names stands in place of the word in a uuid.
-    is_unnamed = reference.name.endswith('.uuid') and is_uuid(str(reference.value))
+    is_unnamed = name_or_uuid.name.endswith('.uuid') and is_uuid(str(name_or_uuid.value))
     return DeclaredProvider(
-        '' if is_unnamed else reference.text(),
-        reference.uuid() if is_unnamed else '',
+        '' if is_unnamed else name_or_uuid.text(),
+        name_or_uuid.uuid() if is_unnamed else '',
         classes or None,
         None if traits is None else traits.classes_or_traits(),
         adds=True,
@@ -164,17 +160,14 @@ def make_declaration(snapshot: Snapshot) -> list[DeclaredRecord]:
 
 
 def _make_provider_record(
-    state: ProviderState, fields: Callable[[Inventory], Mapping[str, float]]
+    state: ProviderState, list_fields: Callable[[Inventory], Mapping[str, float]]
 ) -> DeclaredRecord:
-    """Return the declaration of a provider without its children.
-
-    :param fields: returns the fields of an inventory
-    """
+    """Return the declaration of a provider without its children."""
     return {
         'name': state.name,
         'uuid': state.uuid,
         'inventories': {
-            name: fields(inventory) for name, inventory in sorted(state.inventories.items())
+            name: list_fields(inventory) for name, inventory in sorted(state.inventories.items())
         },
         'traits': sorted(state.traits),
         'aggregates': sorted(state.aggregates),

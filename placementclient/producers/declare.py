@@ -218,10 +218,7 @@ def _find_declared_provider(declared: DeclaredProvider, snapshot: Snapshot) -> P
 
 
 def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -> None:
-    """Refuse classes and traits that no service can have.
-
-    :raises errors.BadArgument: names the provider and the class or trait
-    """
+    """Refuse classes and traits that no service can have."""
     names = ReportedNames.from_snapshot(snapshot)
     for declaration in walk_declarations(declarations):
         for sentence in names.explain_impossible(
@@ -254,14 +251,11 @@ def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> fro
 
 
 def _find_undeclared_providers(
-    declarations: Sequence[DeclaredProvider], snapshot: Snapshot, declared: Set[str]
+    declarations: Sequence[DeclaredProvider], snapshot: Snapshot, declared_uuids: Set[str]
 ) -> Iterator[str]:
-    """Yield the UUIDs of unused providers below the declared ones that are not declared.
-
-    :param declared: the UUIDs of the declared providers
-    """
+    """Yield the UUIDs of unused providers below the declared ones that are not declared."""
     for root in filter(None, (_find_declared_provider(root, snapshot) for root in declarations)):
-        needed = set(declared)
+        needed = set(declared_uuids)
         for state in reversed(list(snapshot.tree(root.uuid))):
             is_used = any(state.usages.values()) or snapshot.consumers_on(state.uuid)
             if state.uuid in needed or is_used:

@@ -110,10 +110,7 @@ class EditProducer(StateProducer):
         return Snapshot(states.values(), (), origin)
 
     def _read_state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
-        """Read some facets of a provider.
-
-        Its generation is that of the edited facet.
-        """
+        """Read some facets of a provider, with the generation of the edited facet."""
         state, generations, _ = read_facets(self.client, ProviderState(provider), facets)
         generation = generations[self._edit.facet]
         if generation is None:
@@ -133,10 +130,7 @@ class EditProducer(StateProducer):
 
 
 def _check_names_exist(names: Iterable[str], existing: Collection[str], kind: str) -> None:
-    """Refuse names that are not among the existing ones.
-
-    :raises errors.BadArgument: names them, and the names that were probably meant
-    """
+    """Refuse names that are not among the existing ones, and suggest similar ones."""
     for name in sorted(set(names).difference(existing)):
         hint = suggest_remedy([name], existing, f'placement {kind} create')
         raise errors.BadArgument(f'There is no {kind} {name!r}{hint}')

@@ -123,10 +123,7 @@ class FreeingProof:
             raise
 
     def _read_consumer(self, consumer_uuid: str, changed: dict[str, str | None]) -> Consumer:
-        """Read a consumer.
-
-        :param changed: gets the time of its last change, by UUID
-        """
+        """Read a consumer, and put the time of its last change, by UUID, into ``changed``."""
         read = allocation.show(self._client, consumer_uuid)
         if read.last_modified:
             moment = parsedate_to_datetime(read.last_modified)

@@ -65,15 +65,11 @@ class RepairProducer(StateProducer):
     def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with the repairs, and add notes on those that are impossible now."""
         after, reasons = apply_repairs(live, self._repairs)
-        self._note_skipped_repairs(reasons)
-        return after
-
-    def _note_skipped_repairs(self, reasons: Mapping[int, str]) -> None:
-        """Add a note for each repair that is not made, given the reasons by its number."""
         self._reasons |= reasons
         for number, reason in reasons.items():
             name = _find_row_key(self._repairs[number])[0]
             self.notes.append(Finding('failed', name, reason=reason))
+        return after
 
     def note_failures(self, findings: Sequence[Finding], failures: Mapping[int, str]) -> None:
         """Add a note for each finding for which nothing is freed.

@@ -184,9 +184,9 @@ def _find_both_providers(
 
 
 def _find_renamed_provider(client: Client, request: Replacement, old: Provider | None) -> Provider:
-    """Return the new provider if it has the name of the old one already.
+    """Return the new provider, which has the name of the old one already.
 
-    :raises errors.NoSuchProvider: if it has not
+    :raises errors.NoSuchProvider: if it has another name
     """
     new = None
     if old and old.name != restore_name(old.name, old.uuid):

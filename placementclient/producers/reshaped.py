@@ -83,16 +83,12 @@ def capture_specified_trees(
     return snapshot, listed
 
 
-def _find_named_roots(spec: Spec, chosen: Iterable[str], listing: Snapshot) -> list[str]:
-    """Return the UUIDs of other roots with providers that the specification names.
-
-    :param chosen: the UUIDs of the roots of the trees to plan
-    :param listing: all providers of the service
-    """
+def _find_named_roots(spec: Spec, chosen_roots: Iterable[str], listing: Snapshot) -> list[str]:
+    """Return the UUIDs of further roots with providers that the specification names for chosen."""
     mentioned: set[str] = set()
-    for root_uuid in chosen:
+    for root_uuid in chosen_roots:
         names = [name for state in listing.tree(root_uuid) for name in (state.name, state.uuid)]
         root = listing.providers[root_uuid]
         mentioned |= spec.index.list_mentioned_names(root, names)
     roots = {state.provider.root_uuid for state in map(listing.find, mentioned) if state}
-    return sorted(roots.difference(chosen))
+    return sorted(roots.difference(chosen_roots))

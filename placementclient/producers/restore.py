@@ -153,10 +153,7 @@ class RestoreProducer(StateProducer):
         return simulate(live, merged.operations)
 
     def _choose_consumers(self, part: Snapshot, live: Snapshot) -> Iterator[Consumer]:
-        """Yield the consumers that are unchanged or can be restored, and note the others.
-
-        :param part: the trees of the snapshot to restore
-        """
+        """Yield the consumers that are unchanged or can be restored, and note the others."""
         notes = {note.subject: note for note in self.notes}
         for uuid, consumer in sorted(part.consumers.items()):
             subject, server = f'consumer {uuid}', (self._servers or {}).get(uuid)
@@ -252,23 +249,23 @@ def _map_to_existing_uuids(snapshot: Snapshot, existing: Mapping[str, Provider])
     }
 
 
-def _replace_uuids(snapshot: Snapshot, uuids: Mapping[str, str]) -> Snapshot:
-    """Return a snapshot with other UUIDs of some providers.
-
-    :param uuids: the new ones, by the old ones
-    """
+def _replace_uuids(snapshot: Snapshot, uuids_by_old: Mapping[str, str]) -> Snapshot:
+    """Return a snapshot with other UUIDs of some providers."""
 
     def change_uuids(provider: Provider) -> Provider:
         parent = provider.parent_provider_uuid
         return replace(
             provider,
-            uuid=uuids.get(provider.uuid, provider.uuid),
-            parent_provider_uuid=uuids.get(parent, parent) if parent else None,
-            root_provider_uuid=uuids.get(provider.root_uuid, provider.root_uuid),
+            uuid=uuids_by_old.get(provider.uuid, provider.uuid),
+            parent_provider_uuid=uuids_by_old.get(parent, parent) if parent else None,
+            root_provider_uuid=uuids_by_old.get(provider.root_uuid, provider.root_uuid),
         )
 
     consumers = (
-        replace(consumer, allocations={uuids.get(u, u): r for u, r in consumer.allocations.items()})
+        replace(
+            consumer,
+            allocations={uuids_by_old.get(u, u): r for u, r in consumer.allocations.items()},
+        )
         for consumer in snapshot.consumers.values()
     )
     states = snapshot.providers.values()

@@ -73,10 +73,7 @@ def check_compute_nodes(
 
 
 def _index_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
-    """Return compute nodes by UUID.
-
-    :raises Irreplaceable: if their IDs are numbers, as before compute API 2.53
-    """
+    """Return compute nodes by UUID; refuse IDs that are numbers, as before compute API 2.53."""
     by_uuid = {node.uuid: node for node in nodes}
     if None in by_uuid:
         raise Irreplaceable(
@@ -134,16 +131,13 @@ def _find_completed_successors(
     }
 
 
-def _is_same_host_by_name(new: ProviderState, old: ProviderState, final: str) -> bool:
-    """Return whether a new provider has the name of the old one's host.
-
-    :param final: the name of the new provider after the replacement
-    """
+def _is_same_host_by_name(new: ProviderState, old: ProviderState, final_name: str) -> bool:
+    """Return whether a new provider has the name of the old one's host."""
     former = restore_name(old.name, old.uuid)
     if any(is_same_host(restore_name(new.name, uuid), former) for uuid in (old.uuid, new.uuid)):
         return True
     # After an interruption: the old provider was renamed to free this name.
-    return new.name == final and old.name == make_temporary_name(final, old.uuid)
+    return new.name == final_name and old.name == make_temporary_name(final_name, old.uuid)
 
 
 def _find_own_providers(

@@ -51,7 +51,7 @@ class SyncProducer(StateProducer):
     def read_live_state(self) -> Snapshot:
         """Read all hosts, and all aggregates of the hosts that change."""
         members = _read_members(self.client, self._aggregates)
-        after, notes = self._sync_aggregates(members)
+        after, notes = sync_aggregates(members, self._aggregates, remove=self._remove)
         self.notes += notes
         states = dict(members.providers)
         roots = [uuid for uuid, state in after.providers.items() if state != states[uuid]]
@@ -70,10 +70,7 @@ class SyncProducer(StateProducer):
 
     def make_desired_state(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with each host in its aggregates."""
-        return self._sync_aggregates(live)[0]
-
-    def _sync_aggregates(self, live: Snapshot) -> tuple[Snapshot, list[Finding]]:
-        return sync_aggregates(live, self._aggregates, remove=self._remove)
+        return sync_aggregates(live, self._aggregates, remove=self._remove)[0]
 
     def _read_aggregates(self, uuid: str) -> Read[list[str]] | None:
         try:

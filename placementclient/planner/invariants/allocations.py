@@ -82,14 +82,11 @@ def _take_addition(row: PlannedRow, additions: dict[tuple[str, str, str], int]) 
 
 
 def _check_consumer(
-    checked: CheckedChange, consumer: ConsumerChange, moved: Amounts
+    checked: CheckedChange, consumer: ConsumerChange, moved_by_rows: Amounts
 ) -> Iterator[str]:
-    """Yield the faults in the change of one consumer.
-
-    :param moved: the amounts that its rows move
-    """
+    """Yield the faults in the change of one consumer."""
     gains = {(uuid, name): gain for uuid, name, gain in consumer.gains() if gain}
-    if gains != {key: amount for key, amount in moved.items() if amount}:
+    if gains != {key: amount for key, amount in moved_by_rows.items() if amount}:
         yield f'what {consumer.uuid} is to hold is not what it holds and its rows move'
     if not consumer.keeps_owner:
         yield f'{consumer.uuid} is to get another project, user or type'
@@ -107,10 +104,7 @@ def _check_consumer(
 def _check_capacities(
     checked: CheckedChange, provider: ProviderChange, gains: Amounts
 ) -> Iterator[str]:
-    """Yield a fault for each changed inventory of a provider that is too small for its usage.
-
-    :param gains: by provider and class, the amounts that rows add to the usage
-    """
+    """Yield a fault for each changed inventory that lacks room for its usage and gains."""
     before, after, names = provider.content_before, provider.content_after, checked.names
     for name in before.inventories.keys() | after.inventories.keys():
         used_before, capacity = before.used(name), after.capacity(name)

@@ -171,7 +171,12 @@ class AssignmentProblem:
         }
         options = self._list_options(consumer, source, unassigned)
         for together in providers:
-            options = _select_options_on(options, together)
+            # To all these providers, and to no others.
+            options = tuple(
+                option
+                for option in options
+                if {t.key.provider_uuid for t, _ in option[0]} == together
+            )
         if len(providers) > 1 or (unassigned and not options):
             name, classes = self._target_state.name, tuple(amounts)
             self._causes.append(Cause('apart', name, consumer_uuid=consumer.uuid, classes=classes))
@@ -270,14 +275,3 @@ class AssignmentProblem:
         if before is None or key.resource_class not in before.inventories:
             return 0
         return max(0, -before.free(key.resource_class))
-
-
-def _select_options_on(
-    options: Iterable[ConsumerOption], provider_uuids: frozenset[str]
-) -> tuple[ConsumerOption, ...]:
-    """Return the options that send their first allocation to all these providers and no others."""
-    return tuple(
-        option
-        for option in options
-        if {target.key.provider_uuid for target, _ in option[0]} == provider_uuids
-    )

@@ -24,7 +24,11 @@ from placementclient.planner.layout.target_state import SpecEntry, TargetProvide
 
 
 class TargetProviders:
-    """Finds or creates the providers that a specification names for one tree."""
+    """Finds or creates the providers that a specification names for one tree.
+
+    :param created: by the name of a new provider, the name of the tree that gets it
+    :param planned: the names of the providers of a plan that is made again; ``None``: no plan
+    """
 
     def __init__(
         self,
@@ -57,14 +61,12 @@ class TargetProviders:
         #: the names with ``{source}`` in them, which stand for the targets of several sources
         self._source_templates = [key for key in self._entries if has_placeholder(key)]
 
-    def _add_tree_entries(self, indexes: Iterable[int], planned: Collection[str] | None) -> None:
-        """Add those entries of ``providers`` that are about this tree.
-
-        :param indexes: of entries in the specification
-        :param planned: the names of the providers of a plan that is made again; ``None``: no plan
-        """
+    def _add_tree_entries(
+        self, entry_indexes: Iterable[int], planned_names: Collection[str] | None
+    ) -> None:
+        """Add those entries of ``providers`` that are about this tree."""
         targets = {self.fill_name(self._spec.moves[index].target) for index in self.moves}
-        entries = {index: self._spec.providers[index] for index in indexes}
+        entries = {index: self._spec.providers[index] for index in entry_indexes}
         parents = {
             name: self.fill_name(entry.parent)
             for entry in entries.values()
@@ -72,39 +74,36 @@ class TargetProviders:
         }
         for index, entry in entries.items():
             name = self.fill_name(entry.name)
-            if self._may_concern_tree(name, parents, planned):
+            if self._may_concern_tree(name, parents, planned_names):
                 self._add_entry(name, SpecEntry(entry, ('providers', index, 'name')))
 
     def _may_concern_tree(
-        self, name: str, parents: Mapping[str, str], planned: Collection[str] | None
+        self,
+        provider_name: str,
+        parents_by_name: Mapping[str, str],
+        planned_names: Collection[str] | None,
     ) -> bool:
-        """Return whether an entry may be about this tree, or about a provider that shares with it.
-
-        :param name: of the provider in the entry
-        :param parents: by the name of a provider, the name of the parent that an entry states
-        :param planned: the names of the providers of a plan that is made again; ``None``: no plan
-        """
-        state = self._snapshot.find(name)
+        """Return whether an entry may be about this tree, or about a provider that serves it."""
+        state = self._snapshot.find(provider_name)
         if state is not None:
             return state.uuid in self._members or SHARING_TRAIT in state.traits
-        if has_placeholder(name):
+        if has_placeholder(provider_name):
             return True  # a move of this tree leads there, or nothing uses the entry
-        if planned is not None and name not in planned:
+        if planned_names is not None and provider_name not in planned_names:
             return False
         above: set[str] = set()
-        while (parent := parents.get(name)) is not None and parent not in above:
+        while (parent := parents_by_name.get(provider_name)) is not None and parent not in above:
             if (state := self._snapshot.find(parent)) is not None:
                 return state.uuid in self._members
             above.add(parent)
-            name = parent
+            provider_name = parent
         return True
 
-    def _add_tree_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
-        """Add and yield those additions that are about this tree, each with its index.
-
-        :param indexes: of additions in the specification
-        """
-        for index in indexes:
+    def _add_tree_additions(
+        self, addition_indexes: Iterable[int]
+    ) -> Iterator[tuple[int, Addition]]:
+        """Add and yield those additions that are about this tree, each with its index."""
+        for index in addition_indexes:
             addition = self._spec.additions[index]
             name = self.fill_name(addition.name)
             parent = self.fill_name(addition.parent or ROOT)
@@ -128,16 +127,13 @@ class TargetProviders:
         if first.spec.name != entry.spec.name:  # else it is a fault of the file alone
             self._refuse_duplicate(key, first, entry)
 
-    def _refuse_duplicate(self, key: str, first: SpecEntry, entry: SpecEntry) -> None:
-        """Record the cause that two entries are about the same provider.
-
-        :param key: its UUID if it exists, else its name
-        """
-        state = self._snapshot.find(key)
+    def _refuse_duplicate(self, uuid_or_name: str, first: SpecEntry, entry: SpecEntry) -> None:
+        """Record the cause that two entries are about the same provider."""
+        state = self._snapshot.find(uuid_or_name)
         self.record_cause(
             'named-twice',
             entry.keys,
-            provider=state.name if state else key,
+            provider=state.name if state else uuid_or_name,
             section=first.keys[0],
             other=first.spec.name,
         )

@@ -140,18 +140,15 @@ class _Model:
         return solution
 
     def _minimize_parts(
-        self, solution: list[list[ItemPlacement]], divisions: Sequence[IntVar]
+        self, solution: list[list[ItemPlacement]], used_shares: Sequence[IntVar]
     ) -> list[list[ItemPlacement]]:
-        """Return a solution with the fewest parts, and let no later solution have more parts.
-
-        :param divisions: for each share of an item, whether it is used
-        """
-        self._model.minimize(sum(divisions))
+        """Return a solution with the fewest parts, and let no later solution have more parts."""
+        self._model.minimize(sum(used_shares))
         solution = self.solve(EFFORT * 10) or solution
         placed = chain(
             *(group for group, parts in zip(solution, self._parts, strict=True) if parts)
         )
-        self._model.add(sum(divisions) <= sum(map(len, placed)))
+        self._model.add(sum(used_shares) <= sum(map(len, placed)))
         return solution
 
     def find_unexplored_solution(self, decision: Decision) -> list[list[ItemPlacement]] | None:
@@ -232,10 +229,7 @@ class _Model:
     def _require_admitted_amount(
         self, bin_index: int, amount: LinearExpr, conditions: Sequence[LiteralT]
     ) -> None:
-        """Require an amount that the units of a bin allow, if all conditions hold.
-
-        :param bin_index: which of the bins
-        """
+        """Require an amount that the units of a bin allow, if all conditions hold."""
         least, largest, step = self._problem.bins[bin_index].units
         steps = self._model.new_int_var(0, largest // step, '')
         self._model.add(amount == step * steps).only_enforce_if(*conditions)

@@ -128,7 +128,6 @@ def _place_group(
 
     :param free: the free amount of each bin; the items take theirs from it
     :param placed: the placements of the items that have a place; the others are added
-    :param is_even: prefer for each item the bin that keeps the largest free share, and divide none
     :param explored: options to try after the others
     """
     options = [

@@ -42,10 +42,7 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
 
 
 def _refuse_other_separators(first_line: str, path: str) -> None:
-    """Refuse a table whose header has semicolons or tabs, as spreadsheets write them.
-
-    :raises errors.BadFile: with the separator to use
-    """
+    """Refuse a table whose header has semicolons or tabs, as spreadsheets write them."""
     for character, name in (';', 'semicolons'), ('\t', 'tabs'):
         first, separator, _ = first_line.lstrip('\ufeff').partition(character)
         if separator and first.strip(' "') in _ALLOWED:
@@ -59,10 +56,7 @@ def _is_csv(first_line: str) -> bool:
 
 
 def _add_row(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None:
-    """Add a row under its consumer, class and target.
-
-    :raises errors.BadFile: if it is there already
-    """
+    """Add a row under its consumer, class and target; refuse it if there is one already."""
     key: tuple[str, ...] = (row.consumer_uuid, row.resource_class, row.to_provider)
     if row.to_resource_class is not None:
         key += (row.to_resource_class,)
@@ -176,10 +170,7 @@ def _read_row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
 
 
 def _read_amount(cursor: Cursor) -> int:
-    """Return an amount; in CSV it is a text of digits.
-
-    :raises errors.BadFile: if it is no whole number from 1 to the most of a total
-    """
+    """Return an amount that a total may have; in CSV it is a text of digits."""
     value = cursor.value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)

@@ -100,14 +100,11 @@ class SpecCheck:
                 yield self._spec.make_error(describe_unmatched_pattern(name, names), *keys)
 
     def _make_error(
-        self, reason: str, keys: Keys, name: str, names: Iterable[str]
+        self, reason: str, keys: Keys, name: str, candidates: Iterable[str]
     ) -> errors.BadFile:
-        """Return an error about a name; the first :data:`MAX_HINTS` suggest a similar name.
-
-        :param names: the names that may have been meant
-        """
+        """Return an error about a name; the first :data:`MAX_HINTS` suggest a similar candidate."""
         self._hints_left -= 1
-        hint = suggest_similar(name, names) if self._hints_left >= 0 else ''
+        hint = suggest_similar(name, candidates) if self._hints_left >= 0 else ''
         return self._spec.make_error(reason + hint, *keys)
 
     def _list_provider_names(self) -> list[str]:
@@ -158,14 +155,11 @@ class SpecCheck:
                 yield self._make_error(reason, keys, parent, self._list_provider_names())
             preceding.add(name)
 
-    def _has_parent(self, name: str, parent: str, preceding: Collection[str]) -> bool:
-        """Return whether an addition needs no parent, or its parent exists or is to be created.
-
-        :param preceding: the names of the entries before the addition
-        """
+    def _has_parent(self, name: str, parent: str, preceding_names: Collection[str]) -> bool:
+        """Return whether an addition needs no parent, or its parent exists or is to be created."""
         if self._snapshot.find(name) or has_placeholder(parent):
             return True
-        return parent in preceding or self._snapshot.find(parent) is not None
+        return parent in preceding_names or self._snapshot.find(parent) is not None
 
     def _lacks_unplanned_trees(self) -> bool:
         states = map(self._snapshot.find, self._trees)
@@ -244,10 +238,7 @@ def _list_names(spec: Spec) -> Iterator[_SpecName]:
 def _list_names_at(
     kind: str, keys: Keys, names: Sequence[str] | Mapping[str, object], *, is_needed: bool = False
 ) -> Iterator[_SpecName]:
-    """Yield the names of a list, or the keys of a mapping, in a specification.
-
-    :param keys: the way to the list or the mapping
-    """
+    """Yield the names of a list, or the keys of a mapping, at a place in a specification."""
     numbered = zip(names, names, strict=True) if isinstance(names, Mapping) else enumerate(names)
     for key, name in numbered:
         yield _SpecName(kind, name, (*keys, key), is_needed)

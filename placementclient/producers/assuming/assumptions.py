@@ -147,13 +147,10 @@ def _read_edit(entry: Cursor) -> Assumption:
 
 
 def _read_changes(
-    cursor: Cursor, read: Callable[[Cursor], Collection[str]]
+    cursor: Cursor, read_names: Callable[[Cursor], Collection[str]]
 ) -> dict[str, frozenset[str]]:
-    """Return the traits or aggregates to ``add`` and to ``remove``.
-
-    :param read: reads a list of them
-    """
-    changes: dict[str, Collection[str]] = cursor.fields({'add': read, 'remove': read})
+    """Return the traits or aggregates to ``add`` and to ``remove``."""
+    changes: dict[str, Collection[str]] = cursor.fields({'add': read_names, 'remove': read_names})
     if not changes:
         raise cursor.error('has neither add nor remove')
     return {key: frozenset(names) for key, names in changes.items()}

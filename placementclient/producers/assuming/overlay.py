@@ -196,10 +196,7 @@ def add_servers(
 def _place_servers(
     problem: Problem, number: KindNumber, request: Request, count: int
 ) -> Iterator[Allocations]:
-    """Yield the allocations of each server that has room, at most of ``count`` servers.
-
-    :param number: of the request in the problem
-    """
+    """Yield the allocations of each server that has room, at most of ``count`` servers."""
     packing = Packing(problem)
     hosts = deque(
         host
@@ -261,10 +258,7 @@ def _set_contents(
 
 
 def _find_roots(snapshot: Snapshot, names: Sequence[str], entry: Cursor) -> list[str]:
-    """Return the UUIDs of the roots of hosts.
-
-    :param names: names, UUIDs, or patterns of names
-    """
+    """Return the UUIDs of the roots of hosts, given names, UUIDs, or patterns of names."""
     roots: dict[str, None] = {}
     for index, name in enumerate(names):
         inside = entry.descend(index) if isinstance(entry.value, list) else entry
