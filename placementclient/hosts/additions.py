@@ -119,11 +119,12 @@ def _add_device(by_address: dict[str, _NewProvider], device: Device, spec: Devic
     """
     if device.is_virtual and not device.parent:
         raise device.make_error('a virtual function without parent_addr: its provider is not known')
+    traits = pci.parse_traits(spec.tags.get('traits', '')) | {MANAGED}
     new = _NewProvider(
         pci.make_class_name(
             spec.tags.get('resource_class', ''), device.vendor_id, device.product_id
         ),
-        _list_traits(spec),
+        traits | {MIGRATABLE} if spec.has_true_tag('live_migratable') else traits,
         spec.has_true_tag('one_time_use'),
         [device],
     )
@@ -142,12 +143,6 @@ def _add_device(by_address: dict[str, _NewProvider], device: Device, spec: Devic
         provider.devices.append(device)
     if 'one_time_use' in spec.tags and device.is_virtual:
         raise device.make_error('one_time_use is only for devices of type-PCI and type-PF')
-
-
-def _list_traits(spec: DeviceSpec) -> frozenset[str]:
-    """Return the traits of the devices of an entry."""
-    migratable = {MIGRATABLE} if spec.has_true_tag('live_migratable') else set()
-    return pci.parse_traits(spec.tags.get('traits', '')) | migratable | {MANAGED}
 
 
 def _build_host_additions(

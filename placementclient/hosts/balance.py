@@ -17,7 +17,6 @@ from placementclient.model.snapshots import Snapshot
 class Scope:
     """The consumers that rows of assignments have to explain: all that hold one of some classes.
 
-    :param resource_classes: the classes
     :param hosts: the names of the hosts whose servers are known; ``None``: a list has all servers
     :param unlisted: the reason why a consumer may be no known server
     """

@@ -36,11 +36,7 @@ class Supply:
         self._parts = [part for part in self._request.parts if part.resources]
         self._labels = list(map(_label_part, self._parts))
         self._common = [number for number, part in enumerate(self._parts) if not part.group]
-        #: Whether one part of a server may take what another one needs, whatever the site.
-        classes = Counter(name for part in self._parts for name, _ in part.resources)
-        is_isolated = bool(self._request.apart) and len(self._parts) - len(self._common) > 1
-        has_shared_class = max(classes.values(), default=0) > 1
-        self._is_tied = has_shared_class or is_isolated or bool(request.same_subtree)
+        self._is_tied = self._has_competing_parts()
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
         sites = list(self._find_sites(topology.trees if trees is None else trees))
@@ -62,6 +58,13 @@ class Supply:
             for part, label in enumerate(self._labels)
         }
         return self._count_servers(chosen), by_class
+
+    def _has_competing_parts(self) -> bool:
+        """Return True if a part may take what another part needs, whatever the site."""
+        classes = Counter(name for part in self._parts for name, _ in part.resources)
+        is_isolated = bool(self._request.apart) and len(self._parts) - len(self._common) > 1
+        has_shared_class = max(classes.values(), default=0) > 1
+        return has_shared_class or is_isolated or bool(self._request.subtrees)
 
     def _count_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
         """Return for how many servers each pool serves a part, by its UUID and the part."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All checks of an audit."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -139,22 +139,15 @@ def audit(
         confirmed, lacking = _confirm_findings(check, cloud, earlier)
         if lacking:
             left_out[check.id] = lacking
-        for finding in _select_findings(confirmed, set(roots), subjects):
+        for finding in confirmed:
+            is_of_trees = not roots or not set(roots).isdisjoint(finding.roots)
+            if not is_of_trees or (subjects and finding.subject not in subjects):
+                continue
             if finding.passed_over:
                 passed_over[finding.subject] = finding.passed_over
             else:
                 findings.append(replace(finding, kind=check.id, severity=check.severity))
     return Audit(findings, passed_over, left_out)
-
-
-def _select_findings(
-    findings: Iterable[Finding], roots: Set[str], subjects: Collection[str]
-) -> Iterator[Finding]:
-    """Yield the findings that concern some trees and some subjects; empty sets allow all."""
-    for finding in findings:
-        is_of_trees = not roots or not roots.isdisjoint(finding.roots)
-        if is_of_trees and (not subjects or finding.subject in subjects):
-            yield finding
 
 
 def _is_comparison(check: Check) -> bool:

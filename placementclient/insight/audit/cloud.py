@@ -163,7 +163,6 @@ class Cloud:
         }
 
     def list_providers(self) -> Iterator[ProviderState]:
-        """Return all providers, tree by tree."""
         return chain.from_iterable(self.topology.trees.values())
 
     def make_finding(
@@ -365,8 +364,10 @@ def _find_check_ids(audited: AuditedConsumer) -> Iterator[str]:
 
 def _find_server_checks(audited: AuditedConsumer) -> Iterator[str]:
     """Yield the IDs of the checks that report a server that is not migrating."""
-    if _is_on_one_host(audited):
-        return
+    if len(audited.hosts) == 1:
+        serving = audited.cloud.evidence.find_serving_uuids(*audited.hosts)
+        if audited.consumer.allocations.keys() <= serving:
+            return
     verdict = audited.verdict
     superfluous = (*verdict.freed, *verdict.unproved)
     if verdict.held:
@@ -377,12 +378,3 @@ def _find_server_checks(audited: AuditedConsumer) -> Iterator[str]:
         sources = map(audited.find_root, superfluous)
         is_evacuated = all(map(audited.was_evacuated_from, sources))
         yield 'left-by-evacuation' if is_evacuated else 'doubled'
-
-
-def _is_on_one_host(audited: AuditedConsumer) -> bool:
-    """Return True if all allocations are on one host and the pools that serve it."""
-    if len(audited.hosts) != 1:
-        return False
-    [root] = audited.hosts
-    serving = audited.cloud.evidence.find_serving_uuids(root)
-    return audited.consumer.allocations.keys() <= serving

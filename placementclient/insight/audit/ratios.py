@@ -43,7 +43,6 @@ class _AggregateRatios(NamedTuple):
 
     @property
     def ratios_by_root(self) -> dict[str, frozenset[float]]:
-        """The ratios of each host, by the UUID of its root."""
         return {uuid: frozenset(r.value for r in listed) for uuid, listed in self.hosts.items()}
 
     @property

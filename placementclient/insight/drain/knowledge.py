@@ -94,6 +94,15 @@ def read_knowledge(
     return knowledge, [*reader.list_remarks(), *_list_missing_lists(document)]
 
 
+def _read_migrations(
+    lists: Mapping[str, object], path: str
+) -> Mapping[str, ServerMigration] | None:
+    """Return the migrations by the UUIDs of the consumers that hold their old hosts, if known."""
+    if 'migrations' not in lists:
+        return None
+    return {entry.uuid: entry for entry in records.decode_migrations(lists, path) if entry.uuid}
+
+
 def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]) -> dict[str, str]:
     """Return the states of servers by UUID; a server whose migration is finished is resized.
 
@@ -104,15 +113,6 @@ def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]
         if migration.is_finished and states.get(migration.server_uuid) in ('', 'active'):
             states[migration.server_uuid] = 'resized'
     return states
-
-
-def _read_migrations(
-    lists: Mapping[str, object], path: str
-) -> Mapping[str, ServerMigration] | None:
-    """Return the migrations by the UUIDs of the consumers that hold their old hosts, if known."""
-    if 'migrations' not in lists:
-        return None
-    return {entry.uuid: entry for entry in records.decode_migrations(lists, path) if entry.uuid}
 
 
 def _list_missing_lists(document: object) -> list[str]:
@@ -263,9 +263,7 @@ def _find_server_group_rules(
 def _read_zones(snapshot: Snapshot, aggregates: Iterable[HostAggregate]) -> dict[str, str]:
     """Return the availability zone of each host by name; empty for Nova's default zone."""
     zones = {host: part.zone for part in aggregates if part.zone for host in part.hosts}
-    names = (
-        [root.name for root in snapshot.roots()] if any(part.zone for part in aggregates) else []
-    )
+    names = (root.name for root in snapshot.roots())
     return dict.fromkeys(names, '') | map_by_provider(snapshot, zones)
 
 

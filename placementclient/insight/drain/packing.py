@@ -63,7 +63,6 @@ class Packing:
         return self.placed_count == self.server_count
 
     def list_moves(self) -> Iterator[ServerMove]:
-        """Yield the move of each server that has a place."""
         return self.problem.list_moves(self.problem.servers, self.places)
 
     def list_unplaced(self) -> list[ServerMove]:
@@ -126,7 +125,9 @@ class Packing:
         :param counts: the number of servers of each kind
         :return: their places; fewer if there is no room
         """
-        sizes = {kind: self._calculate_size(kind) for kind in counts}
+        # The size of a server: the sum of its shares of an average host, of all classes.
+        amounts = {kind: self.problem.requests[kind].totals.items() for kind in counts}
+        sizes = {k: sum(n * self._scale.get(name, 0) for name, n in amounts[k]) for k in amounts}
         places: Places = {kind: [] for kind in counts}
         for kind in sorted(counts, key=lambda kind: -sizes[kind]):
             places[kind] = self._place_kind(kind, counts[kind])
@@ -144,11 +145,6 @@ class Packing:
                     for number, option in placed:
                         self.place_servers(kind, number, option, -1)
         return places
-
-    def _calculate_size(self, kind: KindNumber) -> float:
-        """Return the size of a server: the sum of its shares of an average host, of all classes."""
-        totals = self.problem.requests[kind].totals
-        return sum(n * self._scale.get(name, 0) for name, n in totals.items())
 
     def _place_kind(self, kind: KindNumber, count: int) -> list[ServerPlace]:
         """Put so many servers of a kind on the ranked hosts, and return their places.
