@@ -222,8 +222,10 @@ def _summarize_incomplete_drain(decision: DrainDecision, servers: str) -> str:
         case DrainVerdict.NO:
             return f'Impossible: at most {most} of {servers} can move, {least} certainly (proved)'
         case DrainVerdict.DEPENDS:
-            certain = f'{least or "none"} of {servers} {"is" if least < 2 else "are"} certain'
-            return f'Unknown: by amounts all fit. With traits, {certain}'
+            return (
+                f'Unknown: by amounts there is room for {servers}. By traits and aggregates, it is '
+                f'certain for {least or "none"}'
+            )
     return (
         f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '
         '(--solver-timeout)'

@@ -8,6 +8,7 @@ from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding, Severity
+from placementclient.model.nova import MIGRATION
 from placementclient.placing.providers import is_sharing
 from placementclient.render.audit_checks import describe_check
 from placementclient.render.columns import Output
@@ -97,6 +98,25 @@ def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
         verb = 'was' if len(audit.passed_over) == 1 else 'were'
         later = 'Audit again later; if you gave files, with new ones'
         yield f'{count} {verb} not judged: {"; ".join(names)}. {later}'
+
+
+def describe_subjects(
+    cloud: Cloud, subjects: Iterable[str], findings: Iterable[Finding]
+) -> Iterator[str]:
+    """Yield for each subject without a finding that is migrating what it waits for."""
+    found = {finding.subject for finding in findings}
+    for uuid in subjects:
+        migration, server = cloud.evidence.find_migration(uuid), cloud.servers.get(uuid)
+        consumer = cloud.snapshot.consumers.get(uuid)
+        if uuid in found:
+            continue
+        if migration and not migration.is_over:
+            owner = f'a migration of the server {migration.server_uuid}'
+            yield f'{uuid} is {owner}: {migration.retention_reason}'
+        elif server and (reason := cloud.evidence.explain_movement(server)):
+            yield f'{uuid}: {reason}'
+        elif consumer and consumer.type == MIGRATION and not migration:
+            yield f'{uuid} is a migration that no list has: give --migrations'
 
 
 def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:

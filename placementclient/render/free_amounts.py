@@ -10,7 +10,7 @@ from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import name_zone
 from placementclient.model.consumers import sum_gains
-from placementclient.render.units import format_amount
+from placementclient.render.units import format_amount, sort_by_class
 
 
 class FreeAmounts(TypedDict):
@@ -47,7 +47,8 @@ def sum_free_amounts(
                 amounts['capacity'] += inventory.capacity
                 amounts['free'] += free
                 amounts['largest'] = max(amounts['largest'], free)
-    return [sums[key] for key in sorted(sums)]
+    classes = list(sort_by_class({name: None for _, name in sorted(sums)}))
+    return [sums[key] for key in sorted(sums, key=lambda key: (key[0], classes.index(key[1])))]
 
 
 def describe_free_amounts(amounts: Collection[FreeAmounts]) -> Iterator[str]:

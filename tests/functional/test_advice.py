@@ -36,6 +36,11 @@ def migration(name, server, source, target, status='completed'):
     }  # fmt: skip
 
 
+#: What only ``GET /servers/detail`` has.
+DETAILS = {
+    'OS-EXT-STS:vm_state': 'resized', 'tenant_id': 'p', 'user_id': 'u', 'image': '',
+    'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 512, 'disk': 0, 'extra_specs': {}},
+}  # fmt: skip
 LEAK = holder('s', {'compute0': HELD, 'storage': {'DISK_GB': 1}})
 DOUBLED = holder('s', {'compute0': HELD, 'compute1': HELD})
 HOLD = holder('m', {'compute0': HELD}, None)
@@ -146,6 +151,44 @@ def test_the_advice_of_a_refused_purge_ends_the_refusal(client, placement, consu
     if options == '--force' and consumer is LEAK:
         assert left == {uuid_of('storage'): {'DISK_GB': 1}}
         assert placement(f'resource provider allocation delete {consumer.uuid}').status == 0
+
+
+@pytest.mark.parametrize(
+    'hold',
+    [
+        holder('m', {'compute0': HELD, 'compute1': {'VCPU': 1}}, None),
+        holder('m', {'compute0': HELD}, 'MIGRATION'),
+    ],
+    ids=['untyped', 'typed'],
+)
+def test_the_way_from_a_host_that_a_finished_resize_holds_ends_with_its_confirmation(
+    client, placement, tmp_path, monkeypatch, hold
+):
+    build(client, hold, holder('s', {'compute1': HELD}))
+    monkeypatch.chdir(tmp_path)
+    drained = placement('resource provider drain plan compute0')
+    *_, step, again = drained.stderr.splitlines()
+    assert (drained.status, again) == (5, '  4. Plan again, with the same command')
+    lists = {
+        'servers': [server('s', 'compute1', 'VERIFY_RESIZE', **DETAILS)],
+        'migrations': [migration('m', 's', 'compute0', 'compute1', 'finished')],
+    }
+    for name, records in lists.items():
+        Path(f'{name}.json').write_text(json.dumps({name: records}))
+    confirm = f'openstack server resize confirm {uuid_of("s")}'
+    told = placement(*shlex.split(step)[2:])
+    assert (told.status, told.stdout) == (0, '')
+    assert f'{uuid_of("m")} is a migration of the server {uuid_of("s")}: ' in told.stderr
+    assert f' (or reverted): {confirm}\n' in told.stderr
+    of_server = placement(*shlex.split(step)[2:-1], uuid_of('s'))
+    assert f' (or reverted): {confirm}\n' in of_server.stderr
+    alone = placement(*shlex.split(step)[2:5], '--servers', 'servers.json', *shlex.split(step)[-2:])
+    is_told = f'{uuid_of("m")} is a migration that no list has: give --migrations\n' in alone.stderr
+    assert is_told == (hold.type is not None), alone
+    # A plan that knows the lists says it at once.
+    Path('requests.json').write_text(json.dumps(lists | {'aggregates': [], 'server_groups': []}))
+    known = placement('resource provider drain plan compute0 --requests requests.json')
+    assert (known.status, f'Next:\n  1. {confirm}\n' in known.stderr) == (5, True), known
 
 
 NEW = uuid_of('the new host')

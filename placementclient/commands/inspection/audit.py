@@ -171,6 +171,7 @@ class AuditCloud(ChangeCommand):
         )
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
         self._refuse_unknown_subjects(cloud, audit.findings)
+        self.warn(tables.describe_subjects(cloud, self.args.subject, audit.findings))
         findings, results = audit.findings, None
         is_incomplete = bool(lists.refused or cloud.hosts_of_cells_down)
         if self._is_fixing:

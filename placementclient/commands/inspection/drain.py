@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from placementclient.producers.assuming import AssumedCloud
     from placementclient.render.drains import DrainAnswer
 
+#: The commands that make the lists of Nova for an audit, by the option with their file.
+_MAKE_LISTS = {
+    '--servers servers.json': 'openstack server list --all-projects --long -f json > servers.json',
+    '--migrations migrations.json': 'openstack --os-compute-api-version 2.59 server migration list '
+    '-f json > migrations.json',
+}
 #: How the command ends, by the answer.
 _EXIT_STATUSES = {
     'yes': ExitStatus.DONE,
@@ -187,7 +193,9 @@ class PlanDrain(base.Lister):
         cells_down = nova_outages.note_cells_down(self) if self.args.requests == NOVA else ()
         knowledge = self._make_knowledge(requests, assumption)
         knowledge = replace(knowledge, cells=self._read_cells(snapshot))
-        cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, self._format_audit_command())
+        cloud = DrainCloud(
+            snapshot, knowledge, self.args.keep_free, self._format_audit_command(requests)
+        )
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.select_hosts(names, selection_options.make_selector(client, self.args))
@@ -213,18 +221,37 @@ class PlanDrain(base.Lister):
             document = drain_moves.make_answer_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{format_json(document)}\n')
         self.ending, *self.explanation = answer.messages
-        self.next_steps = answer.next_steps
+        self.next_steps = (
+            *(
+                command
+                for option, command in _MAKE_LISTS.items()
+                if option != f'--servers {self.args.requests}'
+                and any(option in step for step in answer.next_steps)
+            ),
+            *answer.next_steps,
+        )
+        if self.args.formatter == 'table' and self.app.stdout.isatty():
+            self.explanation.append('To copy the commands, add: -f value -c command')
         return drain_moves.list_moves(cloud, answer)
 
-    def _format_audit_command(self) -> str:
-        """Return the command that audits the same cloud, with files if Nova cannot be asked."""
+    def _format_audit_command(self, requests: object) -> str:
+        """Return the command that audits the same cloud, with files if Nova cannot be asked.
+
+        :param requests: the lists of ``--requests``, whose file the audit reads too
+        """
         from placementclient.nova import service
 
         command, path = f'{self.program} resource provider audit', self.args.snapshot
         if path is None and service.has_nova(self.client):
             return command
         snapshot = f' --snapshot {shlex.quote(path)}' if path else ''
-        return f'{command}{snapshot} --servers servers.json --migrations migrations.json'
+        servers, migrations = list(_MAKE_LISTS)
+        if self.args.requests not in (None, NOVA):
+            file = shlex.quote(self.args.requests)
+            servers = f'--servers {file}'
+            if isinstance(requests, Mapping) and 'migrations' in requests:
+                migrations = f'--migrations {file}'
+        return f'{command}{snapshot} {servers} {migrations}'
 
     def _set_exit_status(self, verdict: DrainVerdict, cells_down: Sequence[Finding]) -> None:
         """Set the exit status of a verdict.

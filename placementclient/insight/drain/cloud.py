@@ -219,9 +219,9 @@ class DrainCloud:
         """
         knowledge = self.knowledge
         if consumer.type == MIGRATION:
-            return 'is a migration'
+            return 'is a migration: under way, waiting to be confirmed, or over'
         if len(roots) > 1:
-            return 'has allocations on several hosts: a migration, or a leaked allocation'
+            return 'has allocations on several hosts: it is migrating, or some are leaked'
         if knowledge.consumers is not None and consumer.uuid not in knowledge.consumers:
             either = 'a migration, or ' if knowledge.migrations is None else ''
             return f'is no server that Nova knows: {either}a leaked allocation'

@@ -59,7 +59,9 @@ _DEPARTURES = {
     ('shelved',): Departure(MoveState.MOVE, 'nova shelve-offload {server}', needs_place=False),
     ('suspended',): _make_blocked('is suspended', 'resume'),
     ('rescued', 'rescue'): _make_blocked('is rescued', 'unrescue'),
-    ('resized', 'verify_resize'): _make_blocked('waits for its resize to end', 'resize confirm'),
+    ('resized', 'verify_resize'): _make_blocked(
+        'was resized or migrated: confirm or revert that', 'resize confirm'
+    ),
     ('error',): _make_blocked('is in error', 'set --state active'),
     ('building', 'build'): _make_blocked('is being built', 'show'),
     ('soft-delete', 'soft_deleted'): _make_blocked('is deleted and can be restored', 'restore'),

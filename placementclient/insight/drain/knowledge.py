@@ -42,8 +42,8 @@ from placementclient.placing.requests import Request, parse_request
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
 _DEFAULT = RequestBuilder()
-#: The lists of Nova that a file may lack, with their subject.
-_SUBJECTS = {'aggregates': 'availability zones', 'server_groups': 'server groups'}
+#: The lists of Nova that a file may lack.
+_LISTS = ('aggregates', 'server_groups', 'migrations')
 
 
 def read_knowledge(
@@ -64,7 +64,7 @@ def read_knowledge(
     servers = records.decode_server_details(document, path, {})
     migrations = _read_migrations(lists, path)
     # A list that the file lacks is empty, and a remark says so.
-    lists = {name: lists.get(name, []) for name in _SUBJECTS}
+    lists = {name: lists.get(name, []) for name in _LISTS}
     aggregates = records.decode_aggregates(lists, path)
     server_groups = records.decode_server_groups(lists, path)
     here = [server for server in servers if server.uuid in snapshot.consumers]
@@ -117,11 +117,8 @@ def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]
 
 def _list_missing_lists(document: object) -> list[str]:
     """Return sentences about the lists that a file lacks."""
-    return [
-        f'Not counted: {subject}, as there are no {name} in the file'
-        for name, subject in _SUBJECTS.items()
-        if not (isinstance(document, Mapping) and name in document)
-    ]
+    missing = [name for name in _LISTS if not (isinstance(document, Mapping) and name in document)]
+    return [f'Not in the file, so not counted: {", ".join(missing)}'] if missing else []
 
 
 @dataclass(slots=True)
@@ -183,19 +180,19 @@ class _RequestReader:
     def _build_request(self, server: Server, image: Image | None) -> CandidateRequest | str:
         """Return the request that Nova would send for a server, or why it is not known."""
         if not server.flavor:
-            return 'their flavor is not known'
+            return 'the flavor is not known'
         is_booted = server.boots_from_volume
         parts = ServerRequest(server.flavor, image, None, server.project_id, from_volume=is_booted)
         try:
             request = self.scheduling.build_server_request(parts, is_owned=self.is_owned)
         except Refusal as reason:
-            return f'Nova would refuse them: {reason}'
+            return f'Nova would refuse the flavor: {reason}'
         self._filtered += request.has_filter(CAPABILITIES_FILTER, METADATA_FILTER)
         if request.unknown or request.ignored or request.has_filter(NUMA_FILTER, PCI_FILTER):
-            return 'their flavor asks for devices or NUMA cells'
+            return 'the flavor asks for devices or NUMA cells'
         allocations = self.snapshot.consumers[server.uuid].allocations
         if server_request.sum_request_amounts(request.first) != sum_resources(allocations.values()):
-            return 'they hold other amounts than their flavor says'
+            return 'they differ from the flavor'
         return request.first
 
     def list_remarks(self) -> Iterator[str]:
@@ -204,13 +201,14 @@ class _RequestReader:
             missing = (
                 part for server in self._imageless for part in self.images.find_image(server)[1]
             )
+            parts = join_names(list(dict.fromkeys(missing)), 3)
             yield (
-                f'Of {format_count(len(self._imageless), "server")} the image is not known, so '
-                'that the new host needs all traits and aggregates of the old one (--images): '
-                f'{join_names(list(dict.fromkeys(missing)), 3)}'
+                f'The images of {format_count(len(self._imageless), "server")} are not known: '
+                f'{parts}. Without --images, a new host needs all traits and aggregates of the old '
+                'one'
             )
         for reason, number in sorted(self._unknown.items()):
-            yield f'Of {format_count(number, "server")} only the allocations are counted: {reason}'
+            yield f'For {format_count(number, "server")} only the allocations count: {reason}'
         if self._filtered:
             yield (
                 f'Not counted: what the flavors of {format_count(self._filtered, "server")} ask of '

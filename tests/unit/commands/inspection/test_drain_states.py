@@ -85,11 +85,12 @@ def test_drain_names_consumers_that_no_plan_can_move_with_their_command(placemen
     assert '\n0 servers to move; 2 consumers cannot move (exit 5)\n' in result.stderr
     table = placement(f'{PLAN.format(file=file)} compute1 --requests {path}').stdout
     assert 'None' not in table, 'a consumer that cannot move has no wave'
-    audit = f'{AUDIT.format(file=file)} --subject'
+    audit = f'{AUDIT.format(file=file)} --subject'.replace('servers.json', str(path))
     for sentence in (
         'compute1: s1 is no server that Nova knows: a migration, or a leaked allocation\n',
         'compute1: s2 is on no host: a leaked allocation\n',
-        f'Next:\n  1. {audit} s1\n  2. {audit} s2\n  3. Plan again, with the same command\n',
+        f'Next:\n  1. {MAKE_MIGRATIONS}\n  2. {audit} s1\n  3. {audit} s2\n'
+        '  4. Plan again, with the same command\n',
     ):
         assert sentence in result.stderr
 
@@ -99,13 +100,17 @@ AUDIT = (
     'placement resource provider audit --snapshot {file} --servers servers.json '
     '--migrations migrations.json'
 )
+MAKE_MIGRATIONS = (
+    'openstack --os-compute-api-version 2.59 server migration list -f json > migrations.json'
+)
 #: A migration of ``s9`` that holds compute1, by its status: what waits, and the command.
 MIGRATIONS = [
     ('finished', 'was resized or migrated to another host: confirm or revert that',
      'openstack server resize confirm s9'),
     ('running', 'is being migrated (running)', 'openstack server migration list --server s9'),
     ('error', 'left allocations here by a migration that is over (error)',
-     f'{AUDIT} --subject m1'),
+     f'{AUDIT} --subject m1'.replace('servers.json', '{lists}')
+     .replace('migrations.json', '{lists}')),
 ]  # fmt: skip
 
 
@@ -120,7 +125,7 @@ def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
     lists = {'servers': [server('s9', 1, 'resized')], 'migrations': [migration]}
     result = plan(consumers, f'{mode} -f json', lists)
     assert result.status == 5
-    command = typed.format(file=f'{tmp_path}/cloud.json')
+    command = typed.format(file=f'{tmp_path}/cloud.json', lists=f'{tmp_path}/nova.json')
     assert json.loads(result.stdout) == [
         {'wave': None, 'server': 's9', 'from': 'compute1', 'to': '',
          'allocations': {'compute2': {'VCPU': 1}}, 'state': 'cannot move', 'reason': reason,
@@ -136,7 +141,20 @@ def test_a_consumer_on_several_hosts_is_one_next_step(plan):
     assert result.stdout.count('cannot move') == 2
     assert result.stderr.startswith('0 servers to move; 1 consumer cannot move (exit 5)\n')
     assert result.stderr.count('--subject s1\n') == 1
-    assert '  2. Plan again, with the same command\n' in result.stderr
+    assert (
+        'Next:\n  1. openstack server list --all-projects --long -f json > servers.json\n'
+        f'  2. {MAKE_MIGRATIONS}\n  3. placement '
+    ) in result.stderr
+    assert '  4. Plan again, with the same command\n' in result.stderr
+
+
+def test_a_drain_on_a_terminal_says_how_to_copy_its_commands(plan, monkeypatch):
+    hint = 'To copy the commands, add: -f value -c command\n'
+    consumers = [consumer('s1', compute1={'VCPU': 1})]
+    assert hint not in plan(consumers).stderr
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    assert hint in plan(consumers).stderr
+    assert hint not in plan(consumers, '-f value -c command').stderr
 
 
 def test_a_class_without_free_amounts_has_none_afterwards(plan):

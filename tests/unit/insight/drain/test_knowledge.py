@@ -77,30 +77,30 @@ def test_a_server_whose_image_is_not_known_needs_a_host_like_its_old_one(image, 
         str(image), ('traits of ' if len(image) == 2 else '') + 'image i (images not given)'
     )
     assert remarks[0] == (
-        'Of 1 server the image is not known, so that the new host needs all traits and aggregates '
-        f'of the old one (--images): {part}'
+        f'The images of 1 server are not known: {part}. Without --images, a new host needs all '
+        'traits and aggregates of the old one'
     )
 
 
 @pytest.mark.parametrize(
     ('changes', 'reason'),
     [
-        ({'flavor': {'vcpus': 2}}, 'their flavor is not known'),
+        ({'flavor': {'vcpus': 2}}, 'the flavor is not known'),
         (
             {'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 64, 'extra_specs': {}}},
-            'they hold other amounts than their flavor says',
+            'they differ from the flavor',
         ),
         (
             {'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64,
                         'extra_specs': {'hw:numa_nodes': '2'}}},
-            'their flavor asks for devices or NUMA cells',
+            'the flavor asks for devices or NUMA cells',
         ),
     ],
 )  # fmt: skip
 def test_drain_counts_only_allocations_of_servers_whose_request_is_not_known(changes, reason):
     decision, remarks = answer(two_hosts(), [detailed('s0') | changes])
     assert decision.verdict is DrainVerdict.DEPENDS
-    assert remarks[0] == f'Of 1 server only the allocations are counted: {reason}'
+    assert remarks[0] == f'For 1 server only the allocations count: {reason}'
 
 
 def test_a_server_with_devices_takes_the_place_of_devices():
@@ -142,12 +142,11 @@ def test_drain_names_what_other_filters_decide(hosts, verdict):
 
 def test_drain_names_what_it_does_not_count():
     _, remarks = answer(two_hosts(), [detailed('s0')])
-    assert remarks == [
-        'Not counted: availability zones, as there are no aggregates in the file',
-        'Not counted: server groups, as there are no server_groups in the file',
-    ]
-    whole = {'servers': [detailed('s0', image='')], 'aggregates': [], 'server_groups': []}
-    assert answer(two_hosts(), whole)[1] == []
+    assert remarks == ['Not in the file, so not counted: aggregates, server_groups, migrations']
+    document = {'servers': [detailed('s0', image='')], 'aggregates': [], 'migrations': []}
+    _, remarks = answer(two_hosts(), document)
+    assert remarks == ['Not in the file, so not counted: server_groups']
+    assert answer(two_hosts(), document | {'server_groups': []})[1] == []
 
 
 def zone(name, *hosts):

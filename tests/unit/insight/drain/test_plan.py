@@ -99,11 +99,15 @@ OLD = host('old', VCPU=4)
 @pytest.mark.parametrize(
     ('old', 'other', 'reason'),
     [
-        (OLD, consumer('x', 'MIGRATION', old={'VCPU': 1}), 'is a migration'),
+        (
+            OLD,
+            consumer('x', 'MIGRATION', old={'VCPU': 1}),
+            'is a migration: under way, waiting to be confirmed, or over',
+        ),
         (
             OLD,
             consumer('x', old={'VCPU': 1}, new={'VCPU': 1}),
-            'has allocations on several hosts: a migration, or a leaked allocation',
+            'has allocations on several hosts: it is migrating, or some are leaked',
         ),
         (
             OLD,
