@@ -111,7 +111,7 @@ def set(
     """
     version = client.microversion
     if not replaces_owner:
-        _check_owner(client, consumer, version)
+        _refuse_other_owner(client, consumer, version)
     if consumer.type is None:
         version = min(version, KEEPS_CONSUMER_TYPE)
     client.send(
@@ -122,8 +122,7 @@ def set(
     )
 
 
-def _check_owner(client: Client, consumer: Consumer, version: Microversion) -> None:
-    """Raise an error if an existing consumer has another owner."""
+def _refuse_other_owner(client: Client, consumer: Consumer, version: Microversion) -> None:
     # From 1.28 on, the service refuses a consumer without a generation if it exists.
     is_new = version >= GUARDS_CONSUMERS and consumer.generation is None
     if is_new or version < _AS_MAPPING:

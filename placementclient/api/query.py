@@ -9,10 +9,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 
 
 def make_filter_parameters(group: Filter, suffix: str = '') -> dict[str, str | list[str] | None]:
-    """Return the query parameters of a group of a request.
-
-    :param suffix: the suffix of the group, at the end of each parameter; from 1.33 any text
-    """
+    """Return the query parameters of a request group; their names end with its suffix."""
     return {
         f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items())
         or None,
@@ -65,10 +62,7 @@ def format_scheduler_request(request: CandidateRequest) -> str:
 
 
 def _list_required_values(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
-    """Return the values of the parameter ``required``: one, unless a choice of traits needs more.
-
-    Below 1.39 the parameter may not be repeated.
-    """
+    """Return the values of the parameter ``required``; several only for a choice of traits."""
     every = _join_traits([trait for trait in required if ',' not in trait], forbidden)
     return [
         *([every] if every else []),

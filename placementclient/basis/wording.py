@@ -32,19 +32,13 @@ _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
 
 def suggest_similar(unknown: str | Iterable[str], words: Iterable[str]) -> str:
-    """Return ``. Did you mean "vcpu"?`` for one or several mistyped words, or an empty text.
-
-    :param words: the words that exist
-    """
+    """Return ``. Did you mean "vcpu"?`` for mistyped words, if one of ``words`` is similar."""
     near = find_closest_words([unknown] if isinstance(unknown, str) else unknown, words)
     return f'. {format_suggestion(near)}' if near else ''
 
 
 def find_closest_words(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
-    """Return the most similar known word for each unknown one, if any is similar.
-
-    :param words: the known words
-    """
+    """Return the word of ``words`` that is most similar to each unknown one, if any is similar."""
     from difflib import get_close_matches  # loaded where something is wrong only
 
     candidates, near = list(words), dict[str, None]()
@@ -73,10 +67,7 @@ def _find_longer_words(word: str, candidates: Iterable[str]) -> list[str]:
 
 
 def suggest_uuids(beginning: str, names: Mapping[str, str]) -> str:
-    """Return a sentence with the UUIDs that begin with a text, or an empty text.
-
-    :param names: the names of all objects, by UUID
-    """
+    """Return a sentence with the UUIDs that begin with a text, and their names; else nothing."""
     if not _PART_OF_UUID.fullmatch(beginning):
         return ''
     matches = [f'{u} ({n})' for u, n in names.items() if u.startswith(beginning.lower())]
@@ -126,10 +117,7 @@ def strip_credentials(text: str) -> str:
 
 
 def insert_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with a name after each UUID that has none: ``UUID (NAME)``.
-
-    :param names: the names by UUID
-    """
+    """Return a text with the name after each UUID that has none yet: ``UUID (NAME)``."""
     for uuid, name in names.items():
         # A name may have anything in it.
         text = f'{uuid} ({name})'.join(re.split(rf'{re.escape(uuid)}(?! \()', text))
@@ -168,10 +156,7 @@ def join_first_sentences(sentences: Sequence[object], most: int = 3) -> str:
 
 
 def describe_unsteady_trees(names: Sequence[str]) -> str:
-    """Return the warning that others changed trees each time that they were read.
-
-    :param names: the names of the trees
-    """
+    """Return the warning that others changed the trees with these names at each reading."""
     return (
         'Perhaps inconsistent, because others changed the tree at each reading: '
         f'{join_names(names, 3)}'
@@ -179,11 +164,7 @@ def describe_unsteady_trees(names: Sequence[str]) -> str:
 
 
 def join_names(names: Sequence[str], most: int, others: str = 'more') -> str:
-    """Return the first of many names: ``a, b, c and 2 more``.
-
-    :param most: the number of names
-    :param others: the word after the number of the others
-    """
+    """Return the first ``most`` of many names: ``a, b, c and 2 more``."""
     shown, left = ', '.join(names[:most]), len(names) - most
     if left < 1:
         return shown

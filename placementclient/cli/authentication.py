@@ -145,11 +145,7 @@ class AuthenticationByCloud(Authentication):
         return session, ServiceSelection(interface, region.region_name, settings)
 
     def _make_unusable_cloud_error(self, cloud: str | None, reason: str) -> errors.PlacementError:
-        """Return an error for a cloud that the SDK refuses, with the options or clouds to choose.
-
-        :param cloud: the name of the cloud that the operator selects
-        :param reason: the message of the SDK
-        """
+        """Return an error with the SDK's reason why a cloud is unusable, and what to choose."""
         if missing := _MISSING_VALUE.findall(reason):
             return _make_missing_options_error(missing)
         # Without a file the SDK names the cloud of its defaults.
@@ -163,7 +159,7 @@ class AuthenticationByCloud(Authentication):
 def _refuse_unreadable_clouds(variable: str, paths: Sequence[str]) -> None:
     """Raise an error if the file of clouds cannot be read: the SDK would take another one.
 
-    :param variable: the environment variable that may name the file
+    :param variable: the environment variable with its path
     :param paths: its usual paths, of which the first that exists counts
     """
     import yaml

@@ -154,7 +154,7 @@ def _suggest_instead_of_unknown(
     """Return a sentence on what unknown arguments of a command may mean, or an empty text."""
     options = _list_documented_options(parsers)
     words = [word.partition('=')[0].lstrip('-') for word in unknown if word.startswith('-')]
-    for word in _list_argument_names(parsers):
+    for word in _list_positional_arguments(parsers):
         if word in words:
             return f'. Type the {word} without --{word}'
     if form := _suggest_other_command(parsers, options, unknown, typed):
@@ -196,8 +196,7 @@ def _list_documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list
     return [option.lstrip('-') for action in shown for option in action.option_strings]
 
 
-def _list_argument_names(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
-    """Return the names of all positional arguments."""
+def _list_positional_arguments(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
     found = (a for parser in parsers for a in list_actions(parser) if not a.option_strings)
     return [str(action.metavar or action.dest).strip('<>') for action in found]
 
@@ -256,12 +255,10 @@ def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]
 def _find_commands_containing(
     words: Sequence[str], lengths: Iterable[int], names: Sequence[str]
 ) -> list[str]:
-    """Return at most :data:`SUGGESTIONS` commands whose names contain the first typed words.
+    """Return a few commands whose names contain the first typed words, or the group of many.
 
-    If there are more, return the group of commands whose name ends with these words.
-
-    :param words: the typed words
     :param lengths: the numbers of first words to look for, in this order
+    :param names: the names of all commands
     """
     for length in lengths:
         typed = f' {" ".join(words[:length])} '

@@ -113,7 +113,6 @@ class Connection:
         return other
 
     def _record_timing(self, answer: requests.Response, **_: object) -> None:
-        """Record the duration of a request; a hook of requests."""
         request = answer.request
         seconds = answer.elapsed.total_seconds()
         self.timings.append((str(request.method), str(request.url), seconds))

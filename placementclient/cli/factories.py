@@ -26,13 +26,13 @@ class CommandFactory:
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
 
     def __getattr__(self, name: str) -> CommandFactory:
         """Return the factory of the class, or of the module, with this name below the path."""
         if name.startswith('__'):
             raise AttributeError(name)
-        return CommandFactory(f'{self._path}.{name}')
+        return CommandFactory(f'{self.path}.{name}')
 
     def __call__(
         self, app: App, app_args: argparse.Namespace | None, cmd_name: str | None = None
@@ -47,13 +47,9 @@ class CommandFactory:
 
     def load(self) -> type[Command]:
         """Return the class of the command."""
-        module, _, name = self._path.rpartition('.')
+        module, _, name = self.path.rpartition('.')
         command: type[Command] = getattr(importlib.import_module(module), name)
         return command
-
-    def find_summary(self) -> str:
-        """Return the first line of the command's help."""
-        return _read_summaries()[self._path]
 
 
 class ListedCommand:
@@ -66,7 +62,7 @@ class ListedCommand:
 
     def get_description(self) -> str:
         """Return the first line of the help."""
-        return self._factory.find_summary()
+        return _read_summaries()[self._factory.path]
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._command, name)

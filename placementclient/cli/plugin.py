@@ -187,10 +187,7 @@ def _is_no_duplicate_warning(record: logging.LogRecord) -> bool:
 
 
 def refuse_cloud_beside_embedded(argv: Sequence[str]) -> None:
-    """Refuse options or variables of a cloud if the embedded service is selected too.
-
-    On the command line they win over the auth type in the environment.
-    """
+    """Refuse options or variables of a cloud if the embedded service is selected too."""
     words = {word.partition('=')[0] for word in argv}
     others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
     source = '--os-auth-type'
@@ -270,10 +267,7 @@ def make_client(instance: SessionSettings) -> Client:
 def _parse_setting(
     settings: Mapping[str, object], name: str, parse: Callable[[str], T], default: D
 ) -> T | D:
-    """Return the parsed value of a setting, which may come from ``clouds.yaml``.
-
-    :raises errors.UsageError: if the text of the setting cannot be parsed
-    """
+    """Return the parsed value of a setting; raise UsageError if it cannot be parsed."""
     value = settings.get(name)
     try:
         return default if value is None else parse(str(value))

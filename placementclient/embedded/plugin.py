@@ -67,10 +67,7 @@ class DirectLoader(loading.BaseLoader['Direct']):
         ]
 
     def load_from_options(self, **kwargs: object) -> Direct:
-        """Return the plugin.
-
-        :raises errors.UsageError: if there are options of another plugin, such as those of a cloud
-        """
+        """Return the plugin; raise UsageError if there are options of another plugin."""
         foreign = sorted(kwargs.keys() - {option.dest for option in self.get_options()})
         if foreign:
             raise errors.UsageError(
@@ -234,10 +231,7 @@ def _refuse_start_after_close(_service: ModuleType) -> NoReturn:
 
 
 def _import_unused_service() -> ModuleType:
-    """Return the module of the service, which does not run yet.
-
-    :raises errors.DirectError: if this process runs one already, or it is not installed
-    """
+    """Return the module of the service; raise DirectError if this process runs one already."""
     if is_running():
         raise errors.DirectError(
             'This process runs a Placement already and cannot run a second one: close the '
@@ -247,10 +241,7 @@ def _import_unused_service() -> ModuleType:
 
 
 def _import_service() -> ModuleType:
-    """Return the module of the service, which loads the server's libraries.
-
-    :raises errors.DirectError: if the server is not installed
-    """
+    """Return the module of the service; raise DirectError if the server is not installed."""
     try:
         from placementclient.embedded import service
     except ImportError as error:

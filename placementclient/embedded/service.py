@@ -61,7 +61,7 @@ def start(database: str | None, conf_file: str | None) -> Service:
     :param conf_file: the path of a ``placement.conf``
     """
     if not (database or conf_file):
-        return _start_local()
+        return _start_on_user_database()
     subject = database_url.hide_password(database) if database else str(conf_file)
     with _explain_failures(subject):
         conf = make_configuration(database, conf_file)
@@ -78,8 +78,7 @@ def start_scratch(folder: Path) -> Service:
         return _start(Service(make_configuration(_make_sqlite_url(path), durable=False)))
 
 
-def _start_local() -> Service:
-    """Start the service on the user's own database, in the data directory."""
+def _start_on_user_database() -> Service:
     data = os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share'
     folder = Path(data, 'placementclient')
     with _explain_failures(str(folder)):
@@ -89,10 +88,7 @@ def _start_local() -> Service:
 
 
 def _start_migrated(path: Path, durable: bool = True) -> Service:
-    """Start the service on a SQLite file, and create or migrate the file if needed.
-
-    :param durable: whether the database must survive a crash of the machine
-    """
+    """Start the service on a SQLite file, which is created or migrated if needed."""
     from oslo_concurrency import lockutils
 
     # One process at a time, because SQLite's locks do not span a migration.
@@ -307,18 +303,12 @@ class Service:
                 caller.update_store()  # the server has put its own in place of the thread's
 
     def transaction(self, headers: Mapping[str, str]) -> AbstractContextManager[None]:
-        """Put all requests of this thread in the block into one transaction.
-
-        :param headers: the headers that name the caller
-        """
+        """Put all requests of this thread in the block into one transaction of a caller."""
         self._thread.writes, self._thread.writer = True, None
         return self._transactions.begin(headers)
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
-        """Return the trees of some roots, or all, with their consumers.
-
-        :param types: whether consumers have types, as from microversion 1.38 on
-        """
+        """Return the trees of some roots, or all, with their consumers and perhaps their types."""
         self._thread.writes = False
         with translate_errors():
             return tables.read_snapshot(self._engine, roots, types=types)
@@ -374,10 +364,7 @@ def _read_revision(engine: Engine) -> str | None:
 
 
 def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
-    """Return the other service whose tables a database has, or an empty text.
-
-    :param is_known: whether the database has a schema revision of Placement
-    """
+    """Return the service whose tables a database has; empty if its revision is Placement's."""
     names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
     if is_known or not names:
         return ''

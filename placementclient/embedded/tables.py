@@ -193,11 +193,7 @@ class _TableReader:
         *,
         types: bool,
     ) -> Iterator[Consumer]:
-        """Yield the consumers that have allocations on some providers.
-
-        :param allocated: the allocations of consumers, by consumer ID
-        :param providers: the UUIDs of the providers
-        """
+        """Yield the consumers on providers; ``allocated`` has allocations by consumer ID."""
         consumer, project, user = models.Consumer, models.Project, models.User
         owner, kind = (project.external_id, user.external_id), models.ConsumerType
         query = (
@@ -221,7 +217,6 @@ class _TableReader:
                 )
 
     def _fetch_rows(self, query: Select[Any]) -> Iterator[Any]:
-        """Yield the rows of a query, fetched many at a time."""
         for rows in self._connection.execute(query).partitions(_FETCHED):
             yield from rows
 

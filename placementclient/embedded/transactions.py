@@ -82,10 +82,7 @@ def translate_errors() -> Iterator[None]:
 
 
 class _ThreadTransaction(threading.local):
-    """The transaction of a thread.
-
-    :ivar refusal: a request that the server refused in it, which rolls it back
-    """
+    """The transaction of a thread, and the refused request because of which it is rolled back."""
 
     context: RequestContext | None = None
     refusal: str | None = None

@@ -37,11 +37,8 @@ def compute_max_flow(
 def _find_shifts(
     user: frozenset[str], free: Mapping[str, int], drawn: Mapping[str, Counter[frozenset[str]]]
 ) -> list[_Shift]:
-    """Return the fewest shifts between sources that free units for a user, the last one first.
+    """Return the fewest shifts between sources that free units for a user; empty without any.
 
-    Without such shifts the list is empty.
-
-    :param free: the free units of each source
     :param drawn: the units of each source that each user has
     """
     shifts: dict[str, _Shift] = {source: (None, user, source) for source in sorted(user)}

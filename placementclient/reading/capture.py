@@ -103,10 +103,7 @@ def _capture_by_requests(
     workers: int,
     progress: Callable[[str], None] | None,
 ) -> Snapshot:
-    """Read trees by requests, until they agree on the consumers that they share.
-
-    :param trees: the providers of each tree
-    """
+    """Read trees, given as lists of providers, until they agree on the consumers they share."""
     reader = _CaptureReader(client)
     captured: list[Snapshot] = []
     for tree in call_in_parallel(reader.read_tree, trees, workers):
@@ -269,10 +266,7 @@ class _CaptureReader:
     def _read_provider(
         self, provider: Provider, is_steady: bool
     ) -> tuple[ProviderState, Sequence[Holding]]:
-        """Read a provider, and the allocations on it.
-
-        :raises _TreeChanged: if it has to be steady and changed meanwhile
-        """
+        """Read a provider and the allocations on it; raise _TreeChanged if a steady one changes."""
         facets = read_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
         try:
             state = (facets.require_one_generation() if is_steady else facets).state
@@ -298,7 +292,6 @@ class _CaptureReader:
 
         :param members: the UUIDs of the providers of the tree
         :param holdings: the allocations that they list for the consumer, by provider
-        :raises _TreeChanged: if they do not agree
         """
         with self._turns[hash(uuid) % len(self._turns)]:
             consumer = self.consumers.get(uuid)

@@ -43,10 +43,7 @@ class Facets(NamedTuple):
     holdings: Sequence[Holding] = ()
 
     def require_one_generation(self) -> Facets:
-        """Return the facets of a provider that has the generation of all answers.
-
-        :raises errors.ConcurrentUpdate: if the answers have different generations
-        """
+        """Return the facets with the one generation of all answers, or raise ConcurrentUpdate."""
         generations = {number for number in self.generations.values() if number is not None}
         if len(generations) > 1:
             raise errors.ConcurrentUpdate(409, f'{self.state.name} changed while it was read')

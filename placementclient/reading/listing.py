@@ -26,10 +26,7 @@ def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Prov
 
 
 def check_trees(providers: Iterable[Provider], subject: str) -> None:
-    """Raise an error unless providers are complete trees.
-
-    :param subject: the beginning of its message: the file or the answer that has the providers
-    """
+    """Raise an error, which begins with ``subject``, unless providers are complete trees."""
     if reason := find_inconsistency(providers):
         raise errors.InvalidAnswer(
             f'{subject} providers that form no tree: {reason}. See "placement resource provider '
@@ -38,10 +35,7 @@ def check_trees(providers: Iterable[Provider], subject: str) -> None:
 
 
 def expand_names(client: Client, names: Sequence[str]) -> list[str]:
-    """Return names in which each pattern is replaced by the UUIDs of the roots that match.
-
-    :param names: names, UUIDs, or patterns of names of providers
-    """
+    """Return names and UUIDs, with the UUIDs of the matching roots in place of patterns."""
     return patterns.expand_patterns(
         names,
         lambda: {provider.name: provider.root_uuid for provider in resource_provider.list(client)},
@@ -54,7 +48,9 @@ def list_tree_members(client: Client, names: Sequence[str] = ()) -> dict[str, li
     :param names: names, UUIDs, or patterns of names of providers; none: everything
     """
     listed = [
-        provider for name in expand_names(client, names) for provider in _list_tree(client, name)
+        provider
+        for name in expand_names(client, names)
+        for provider in _list_tree_of_provider(client, name)
     ]
     if not names:
         listed = list_tree_providers(client)
@@ -69,8 +65,7 @@ def list_tree_members(client: Client, names: Sequence[str] = ()) -> dict[str, li
     return {root: list(providers.values()) for root, providers in by_root.items()}
 
 
-def _list_tree(client: Client, name_or_uuid: str) -> list[Provider]:
-    """Return the providers of the tree that has a provider."""
+def _list_tree_of_provider(client: Client, name_or_uuid: str) -> list[Provider]:
     provider_uuid = resource_provider.find(client, name_or_uuid)
     providers = list_tree_providers(client, provider_uuid)
     if not providers:

@@ -83,10 +83,7 @@ class ScopeReader:
     def _find_roots_after_moves(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
-        """Return roots of other trees into which others have moved a provider of a change.
-
-        The result has the name of the provider by the UUID of the root.
-        """
+        """Return names of providers that others have moved to other trees, by the root's UUID."""
         expected = {*change.before.providers, *(change.after.providers if is_begun else ())}
         missing = expected - listed.keys()
         existing = resource_provider.read_some(self._client, missing).values() if missing else ()
@@ -188,10 +185,7 @@ class ScopeReader:
             yield from (consumer for consumer in consumers if consumer.allocations)
 
     def _read_consumer(self, change: ConsumerChange, live: Snapshot, listed: Set[str]) -> Consumer:
-        """Return a consumer with all its allocations.
-
-        No request is needed if it has the planned generation, and the planned allocations on the
-        listed providers.
+        """Return a consumer with all its allocations, without a request if it seems unchanged.
 
         :param listed: the UUIDs of the providers whose allocations ``live`` has
         """

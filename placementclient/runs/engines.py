@@ -103,7 +103,6 @@ def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> O
 
 
 def _make_carrier(client: Client, plan: Plan) -> Carrier:
-    """Return the carrier of a plan; the carrier of a reshape plans changed trees again."""
     return Carrier(client, plan) if plan.recipe is None else ReshapeCarrier(client, plan)
 
 
@@ -160,10 +159,7 @@ def _compare_startable_changes(
 def _call_for_changes(
     carrier: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
-    """Yield the results of a function that reads the trees of a change, in the order of changes.
-
-    Over HTTP, ``workers`` threads call it; from tables, one.
-    """
+    """Yield the results of a function in the order of changes; one thread reads tables."""
     return call_in_parallel(function, changes, 1 if carrier.client.snapshot_reader else workers)
 
 

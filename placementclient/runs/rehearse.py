@@ -66,7 +66,7 @@ def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> S
     for consumer in consumers.values():
         for uuid in consumer.allocations:
             if uuid in snapshot.providers:
-                states.update((state.uuid, state) for state in _walk_up(snapshot, uuid))
+                states.update((state.uuid, state) for state in _walk_to_root(snapshot, uuid))
             else:
                 states[uuid] = _make_unlimited_provider(uuid, consumer, states.get(uuid))
     return Snapshot(states.values(), consumers.values())
@@ -85,10 +85,7 @@ def _find_root_names(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
 
 
 def _refuse_missing_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
-    """Raise an error if a snapshot lacks some roots.
-
-    :param roots: the names of the roots, by UUID
-    """
+    """Raise an error if a snapshot lacks some roots, which are given as names by UUID."""
     missing = [name for root, name in roots.items() if root not in snapshot.providers]
     if missing and len(missing) == len(roots):
         raise errors.BadArgument(
@@ -102,8 +99,7 @@ def _refuse_missing_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
         )
 
 
-def _walk_up(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
-    """Yield a provider and its ancestors, up to the root."""
+def _walk_to_root(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
     uuid: str | None = provider_uuid
     while uuid is not None:
         yield snapshot.providers[uuid]
@@ -113,11 +109,7 @@ def _walk_up(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
 def _make_unlimited_provider(
     uuid: str, consumer: Consumer, planned: ProviderState | None
 ) -> ProviderState:
-    """Return a provider without limits for the allocations of a consumer.
-
-    :param uuid: of a provider that the snapshot lacks
-    :param planned: the stand-in for other consumers, if there is one
-    """
+    """Return a provider, or ``planned`` for others, without limits for a consumer's allocations."""
     state = planned or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
     return structs.replace(state, inventories={**state.inventories, **roomy})

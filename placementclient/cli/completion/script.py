@@ -118,10 +118,7 @@ def _make_tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
 
 
 def _format_for_sh(name: str, rows: Rows) -> Iterator[str]:
-    """Yield the lines of a function of bash and zsh that looks ``$1`` up in a table.
-
-    :param name: the name of the table
-    """
+    """Yield the lines of a function of bash and zsh that looks ``$1`` up in a named table."""
     yield f'_placement_{name}() {{'
     yield '    case "$1" in'
     for patterns, value in rows:
@@ -138,7 +135,7 @@ def _escape_sh_pattern(pattern: str) -> str:
 
 
 def _format_for_fish(name: str, rows: Rows) -> Iterator[str]:
-    """Yield the lines of a function of fish that looks its arguments up in a table."""
+    """Yield the lines of a function of fish that looks its arguments up in a named table."""
     yield f'function __placement_{name}'
     yield '    switch "$argv"'
     for patterns, value in rows:

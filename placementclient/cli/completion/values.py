@@ -82,10 +82,7 @@ def _parse_connection_options(words: Iterable[str]) -> tuple[dict[str, str], lis
 
 
 def _locate_cache(kind: str, flags: Sequence[str] = ()) -> str:
-    """Return the path of the cache for a kind of names of the selected cloud.
-
-    :param flags: the connection options without a variable
-    """
+    """Return the path of the cache for a kind of names of the selected cloud."""
     facts: dict[str, object] = {
         name: value
         for name, value in os.environ.items()
@@ -160,10 +157,7 @@ def _write_cache(path: str, names: Iterable[str]) -> None:
 
 
 def _renew_names_in_other_process(kind: str, flags: Sequence[str]) -> list[str]:
-    """Let another process renew the names, and return them; none if it takes too long.
-
-    The process continues, so that the next key press has the names.
-    """
+    """Let another process renew the names, and return them; none if it takes too long."""
     import subprocess
 
     process = subprocess.Popen(  # noqa: S603

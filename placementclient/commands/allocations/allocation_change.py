@@ -311,7 +311,6 @@ class TransferAllocation(base.Lister):
         return source, api.allocation.show(self.client, self.args.to_consumer).value
 
     def _is_transferred(self) -> bool:
-        """Return whether the other consumer has allocations, and the first one has none."""
         source, target = self._read_consumers()
         return bool(target.allocations) and not source.allocations
 

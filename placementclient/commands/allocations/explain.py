@@ -137,7 +137,7 @@ class ExplainCandidate(DocumentCommand):
             return self._format_requests()
         is_calculated = self.args.snapshot or self.args.assume
         try:
-            answer = self._explain_snapshot() if is_calculated else self._explain_live()
+            answer = self._explain_by_snapshot() if is_calculated else self._explain_by_placement()
         except BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
             raise UsageError(str(wrong)) from None
@@ -160,14 +160,13 @@ class ExplainCandidate(DocumentCommand):
             if option.is_set(self.args):
                 raise UsageError(f'{option.flags[-1]} is for --flavor and --server')
 
-    def _explain_live(self) -> _Answer:
-        """Explain the request by requests to Placement."""
+    def _explain_by_placement(self) -> _Answer:
         from placementclient.producers import inquiry, names
         from placementclient.render import explanations
 
         self.client.require('allocation candidate explain', _NESTED)
         self.check_options()
-        question = self._make_question(self.client, self._has_owned_host)
+        question = self._make_question(self.client, self._has_host_with_owner_trait)
         unknown = inquiry.NOTHING
         try:
             explanation = self._ask_placement(question.first, unknown)
@@ -194,7 +193,7 @@ class ExplainCandidate(DocumentCommand):
         ask = inquiry.make_asker(self.client, request.limit, unknown)
         return explain(request, index, ask, self.args.hosts)
 
-    def _has_owned_host(self) -> bool:
+    def _has_host_with_owner_trait(self) -> bool:
         """Return whether Placement has a compute node with the trait OWNER_NOVA."""
         from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
 
@@ -204,8 +203,7 @@ class ExplainCandidate(DocumentCommand):
         except errors.BadRequest:  # a service that does not know the trait
             return False
 
-    def _explain_snapshot(self) -> _Answer:
-        """Explain the request by a snapshot, or by the cloud under assumptions."""
+    def _explain_by_snapshot(self) -> _Answer:
         from placementclient.client.http import Client
         from placementclient.insight import owners, unknown_names
         from placementclient.insight.candidates import explanation, matching, service_faults
@@ -285,7 +283,6 @@ class ExplainCandidate(DocumentCommand):
         return request
 
     def _make_request_of_server(self, is_owned: bool | None) -> _ServerRequest:
-        """Return Nova's request for the server of ``--server``."""
         from placementclient.nova import records, service
 
         uuid = self.args.server.lower()
@@ -302,7 +299,6 @@ class ExplainCandidate(DocumentCommand):
         return self._build_request(scheduling, server, is_owned, next(iter(groups), None))
 
     def _make_request_of_flavor(self, is_owned: bool | None) -> _ServerRequest:
-        """Return Nova's request for a server of the flavor of ``--flavor``."""
         from placementclient.nova.server_parts import ServerRequest
 
         scheduling = server_options.read_scheduling_options(self)

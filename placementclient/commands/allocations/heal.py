@@ -82,7 +82,7 @@ class HealAllocation(ChangeCommand):
         from placementclient.nova import records, service
         from placementclient.producers.heal import HealProducer
 
-        flavors = self._read_flavors()
+        flavors = self._read_flavors_by_id()
         sources = service_lists.get_sources()
         parse = partial(records.decode_server_details, flavors=flavors)
         source = service_lists.ListSource(NOVA, service.servers, parse, _join_servers)
@@ -143,8 +143,7 @@ class HealAllocation(ChangeCommand):
                 )
         return ports
 
-    def _read_flavors(self) -> dict[str, Flavor]:
-        """Return the flavors of ``--flavors`` by ID."""
+    def _read_flavors_by_id(self) -> dict[str, Flavor]:
         from placementclient.files import disk
         from placementclient.nova import records
 
@@ -186,10 +185,9 @@ def _join_servers(lists: list[list[Server]]) -> list[Server]:
     return list(join_servers({s.uuid: s for s in servers} for servers in lists).values())
 
 
-def _select_servers(servers: list[Server], chosen: list[str]) -> list[Server]:
-    """Return the servers with the chosen UUIDs, or all if none is chosen."""
+def _select_servers(servers: list[Server], uuids: list[str]) -> list[Server]:
     by_uuid = {server.uuid: server for server in servers}
-    for uuid in chosen:
+    for uuid in uuids:
         if uuid not in by_uuid:
             raise errors.BadArgument(f'There is no server {uuid} in the list')
-    return [by_uuid[uuid] for uuid in dict.fromkeys(chosen)] if chosen else servers
+    return [by_uuid[uuid] for uuid in dict.fromkeys(uuids)] if uuids else servers

@@ -94,7 +94,6 @@ class Lister(PlacementCommand, command.Lister):
         return 'text' if self.formatter_namespace == LINES and is_seen else 'table'
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the options, with ``--wide``."""
         parser = super()._new_parser(prog_name)
         parser.add_argument_group(OUTPUT).add_argument(
             '--wide',
@@ -162,7 +161,8 @@ class Lister(PlacementCommand, command.Lister):
         """Return a table, with the column ``last_modified`` of an answer if ``--long`` is given."""
         if not self.args.long:
             return output
-        return add_column(output, 'last_modified', lambda row: read.last_modified)
+        names, rows = output
+        return (*names, 'last_modified'), [(*row, read.last_modified) for row in rows]
 
     def add_names(
         self,
@@ -259,9 +259,3 @@ def _is_on_terminal(stdout: TextIO) -> bool:
 
 def _format_number_without_unit(cell: object) -> object:
     return format_cell(strip_unit(cell))
-
-
-def add_column(output: Output, name: str, value: Callable[[Sequence[object]], object]) -> Output:
-    """Return a table with one more column, whose cells are made from the rows."""
-    names, rows = output
-    return (*names, name), [(*row, value(row)) for row in rows]

@@ -102,7 +102,7 @@ class ChangeCommand(base.Lister):
         from placementclient.render import changes
 
         if not is_plan_only(self):
-            return self._confirm_and_apply(plan, producer)
+            return self._confirm_and_apply_plan(plan, producer)
         if self.args.plan:
             self.write_plan(plan)
         elif plan.changes or producer.has_errors:
@@ -112,8 +112,7 @@ class ChangeCommand(base.Lister):
             _list_change_rows(plan), producer.notes if producer.has_notes else None
         )
 
-    def _confirm_and_apply(self, plan: Plan, producer: Producer) -> base.Output:
-        """Ask, apply a plan, set the exit status, and return the table of the results."""
+    def _confirm_and_apply_plan(self, plan: Plan, producer: Producer) -> base.Output:
         from placementclient.render import changes
 
         results: Sequence[TreeResult] = ()

@@ -102,7 +102,6 @@ def _capture_trees(
     *,
     is_steady: bool = False,
 ) -> Snapshot:
-    """Return a snapshot of trees of Placement, and show the progress."""
     from placementclient.reading import capture
 
     with progress.show_progress(command) as show:

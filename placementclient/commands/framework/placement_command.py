@@ -210,7 +210,6 @@ class PlacementCommand(command.Command):
             self.warn(list_ignored_options(self.options, self.args, version))
 
     def _list_output_paths(self) -> Iterator[str]:
-        """Yield the paths of the files that the command writes by its options."""
         for option in self.options:
             path = option.is_output and getattr(self.args, option.dest)
             if path and path != '-':
@@ -275,7 +274,6 @@ class PlacementCommand(command.Command):
 
     @property
     def _last_change(self) -> SentChange | None:
-        """The last write of the client, with its result; None if there is none."""
         return self.client_if_used.last_change if self.client_if_used else None
 
     @property
@@ -365,7 +363,6 @@ class PlacementCommand(command.Command):
             self._log_request_id()
 
     def _log_request_id(self) -> None:
-        """Log the request ID that all requests of this run have in the log of Placement."""
         if self.client_if_used is not None:
             request_id = self.client_if_used.global_request_id
             self.log.warning(f"In Placement's log, search for {request_id}")

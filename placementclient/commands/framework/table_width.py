@@ -135,7 +135,7 @@ class FittedFormatter:
         listed = [tuple(row) for row in rows]
         cells = zip(*listed, strict=True) if listed else ((),) * len(names)
         columns = [_Column(*column) for column in zip(names, cells, strict=True)]
-        shown = self._choose_columns(columns) if self._can_hide and listed else columns
+        shown = self._choose_fitting_columns(columns) if self._can_hide and listed else columns
         widths = [column.longest for column in shown]
         for least in ([column.whole for column in shown], [column.least for column in shown]):
             widths = self._compute_widths(widths, least)
@@ -166,8 +166,7 @@ class FittedFormatter:
         parsed_args.max_width = UNLIMITED
         self._formatter.emit_one(names, lines, stdout, parsed_args)
 
-    def _choose_columns(self, columns: Sequence[_Column]) -> list[_Column]:
-        """Return the columns that have room on the terminal, in their order."""
+    def _choose_fitting_columns(self, columns: Sequence[_Column]) -> list[_Column]:
         shown = [column for column in columns if column.name not in _FOR_PROGRAMS]
         for column in _order_hideable_columns(shown, self._spare, self._needed):
             if _compute_table_width([other.whole for other in shown]) <= self._width:

@@ -230,7 +230,6 @@ class AuditCloud(ChangeCommand):
             self.next_steps = (_RUN_AGAIN,)
 
     def _read_operator_facts(self) -> audit_lists.OperatorFacts:
-        """Return the facts about consumers and ratios in options and their files."""
         from placementclient.nova import service
 
         gone = consumer_options.read_consumer_uuids(consumer_options.GONE, self.args.gone)
@@ -260,7 +259,6 @@ class AuditCloud(ChangeCommand):
         }
 
     def _make_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> FreeingProof:
-        """Return the evidence by which allocations may be freed."""
         from placementclient.producers.proof import FreeingProof
 
         proof = FreeingProof(

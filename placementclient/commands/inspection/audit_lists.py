@@ -268,12 +268,16 @@ def _read_cloud(
         # Nova does not know the former, and has the latter where they are no more.
         assumed_servers = assumption.placed | (assumption.lost & servers.keys())
         lists.records['servers'] = servers | {uuid: Server(uuid) for uuid in assumed_servers}
+    ratios = {
+        assumption.snapshot.find_existing(host).provider.root_uuid: by_class
+        for host, by_class in facts.ratios.items()
+    }
     cloud_lists = CloudLists(
         **lists.records,
         scheduling=server_options.read_scheduling_options(command),
         gone=facts.gone,
         ignored=facts.ignored,
-        ratios=_group_by_root(assumption.snapshot, facts.ratios),
+        ratios=ratios,
         is_nova_asked=facts.is_nova_asked or _has_live_servers(command, lists),
     )
     return Cloud(assumption.snapshot, cloud_lists, unsettled), lists
@@ -302,16 +306,6 @@ def _read_images(command: base.PlacementCommand, lists: ServiceLists, snapshot: 
     except service.ServiceError as failure:
         lists.failures['images'] = str(failure)
         lists.refused.add('images')
-
-
-def _group_by_root(
-    snapshot: Snapshot, ratios: Mapping[str, Mapping[str, ConfiguredRatio]]
-) -> dict[str, Mapping[str, ConfiguredRatio]]:
-    """Return allocation ratios by the UUID of the root of each host.
-
-    :param ratios: the ratios by the name of a provider of the host, and by class
-    """
-    return {snapshot.find_existing(h).provider.root_uuid: named for h, named in ratios.items()}
 
 
 def _find_unsettled_servers(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:

@@ -95,7 +95,6 @@ class ExportCapacity(base.PlacementCommand):
 
     @functools.cached_property
     def _collector(self) -> metrics_server.Collector:
-        """The collector of the metrics that ``--serve`` serves."""
         from placementclient.commands.inspection import metrics_server
 
         return metrics_server.Collector(self._read_metrics, self.args.interval, self.log)
@@ -117,7 +116,6 @@ class ExportCapacity(base.PlacementCommand):
         return functools.cache(self.log.warning)
 
     def _read_metrics(self) -> Sequence[Metric]:
-        """Read the cloud and the lists of the options; return the metrics."""
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology
         from placementclient.render import metrics

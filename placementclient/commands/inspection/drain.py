@@ -278,7 +278,6 @@ class PlanDrain(base.Lister):
             )
 
     def _refuse_wrong_flavor_options(self) -> None:
-        """Refuse options that exclude ``--for-flavor`` or need it."""
         args = self.args
         if not args.for_flavor:
             for option, value in (('--count', args.count), ('--flavors', args.flavors)):
@@ -341,7 +340,6 @@ class PlanDrain(base.Lister):
         return server_options.read_images(self, self.args.images, servers)
 
     def _plan_drain(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
-        """Plan how to empty hosts, together or in batches."""
         from placementclient.insight.drain import enough, moves, plan, rolling
         from placementclient.render import drains
 

@@ -82,7 +82,7 @@ class WriteReport(base.PlacementCommand):
             plan = add_planned_rows(plan)
         cloud, result, lists = audit_lists.read_and_audit(self, checks.audit)
         if plan is not None:
-            _refuse_missing_trees(plan, cloud.snapshot)
+            _refuse_trees_missing_in_snapshot(plan, cloud.snapshot)
         drain = self.args.drain and make_drain_section(
             disk.read_document(self.args.drain), self.args.drain, cloud.snapshot
         )
@@ -126,8 +126,7 @@ class WriteReport(base.PlacementCommand):
         return ', '.join(map(str, filter(None, (name, region))))
 
 
-def _refuse_missing_trees(plan: Plan, snapshot: Snapshot) -> None:
-    """Refuse a plan for trees that the snapshot does not have."""
+def _refuse_trees_missing_in_snapshot(plan: Plan, snapshot: Snapshot) -> None:
     missing = [
         name
         for tree in plan.changes

@@ -60,7 +60,6 @@ class ListResourceProvider(base.Lister):
         return columns.PROVIDER.make_table(providers, self.version)
 
     def _find_roots(self, providers: Sequence[Provider]) -> list[Provider]:
-        """Return the roots of the trees that some providers are in, each once."""
         known = {provider.uuid: provider for provider in providers}
         roots = dict.fromkeys(provider.root_uuid for provider in providers)
         known |= api.resource_provider.read_some(self.client, roots.keys() - known)

@@ -75,7 +75,6 @@ class ServiceChecks:
                 return
 
     def _store_date(self, answer: Response, **_: object) -> None:
-        """Store the date of an answer; a hook of requests."""
         self._date = answer.headers.get('Date')
 
     def _check_authentication(self) -> tuple[str, bool]:

@@ -53,7 +53,9 @@ class DemonstrateReshape(base.PlacementCommand):
                 self._write_cloud_files(self.args.keep)
         else:
             again = f'{self.program} {_PREFIX} demo --keep demo'
-            self._explain(f'The demo has removed its cloud. To go on in such a cloud: {again}')
+            self._print_explanation(
+                f'The demo has removed its cloud. To go on in such a cloud: {again}'
+            )
 
     @contextlib.contextmanager
     def _run_embedded_placement(self, folder: Path, name: str) -> Iterator[None]:
@@ -78,22 +80,28 @@ class DemonstrateReshape(base.PlacementCommand):
     def _show_reshape(self) -> None:
         """Print and run the commands of a whole reshape, with explanations."""
         tree = 'resource provider tree show compute1 --allocations'
-        self._explain('A host with two GPU cards, whose eight VGPU are all in one inventory:')
+        self._print_explanation(
+            'A host with two GPU cards, whose eight VGPU are all in one inventory:'
+        )
         self._run_command(tree)
-        self._explain('The next release of Nova reports each card as a provider below the host:')
+        self._print_explanation(
+            'The next release of Nova reports each card as a provider below the host:'
+        )
         self._print_file('vgpu.yaml')
         self._run_command('resource provider snapshot save cloud.json')
         plan = f'{_PREFIX} plan --spec vgpu.yaml --snapshot cloud.json -o plan.json'
-        self._explain(
+        self._print_explanation(
             'Which card a server uses is a fact that Placement does not know. Nothing is guessed:'
         )
         self._run_command(plan, errors.ExitStatus.UNDECIDED)
-        self._explain('The host knows it. What "reshape collector" has found there is in a folder:')
+        self._print_explanation(
+            'The host knows it. What "reshape collector" has found there is in a folder:'
+        )
         self._run_command(
             f'{_PREFIX} assignments --host-facts compute1 --snapshot cloud.json -o gpu-map.csv',
             errors.ExitStatus.DIFFERS,
         )
-        self._explain(
+        self._print_explanation(
             'All but the servers of compute2, which stays as it is, and the migration: the '
             'specification names its card:'
         )
@@ -102,7 +110,7 @@ class DemonstrateReshape(base.PlacementCommand):
         self._run_command(f'{_PREFIX} show plan.json')
         self._run_command(f'{_PREFIX} apply plan.json --yes')
         self._run_command(f'{_PREFIX} verify plan.json')
-        self._explain('The same cloud now:')
+        self._print_explanation('The same cloud now:')
         self._run_command(tree)
 
     def _write_cloud_files(self, folder: str) -> None:
@@ -127,12 +135,10 @@ class DemonstrateReshape(base.PlacementCommand):
             file=self.app.stdout,
         )
 
-    def _explain(self, text: str) -> None:
-        """Print an explanation as a comment of a shell."""
+    def _print_explanation(self, text: str) -> None:
         print(f'\n# {text}\n', file=self.app.stdout, flush=True)
 
     def _print_file(self, name: str) -> None:
-        """Print a file as the command ``cat`` does."""
         print(f'$ cat {name}\n{Path(name).read_text()}', file=self.app.stdout)
 
     def _run_command(self, command: str, status: int = errors.ExitStatus.DONE) -> None:

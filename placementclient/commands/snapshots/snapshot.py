@@ -248,7 +248,6 @@ class RestoreSnapshot(ChangeCommand):
         return {**listed, **{server.uuid: server for server in found if server}}
 
     def _refuse_other_service(self, snapshot: Snapshot) -> None:
-        """Refuse a Placement that has providers of another cloud than that of the snapshot."""
         from placementclient.api import resource_provider
         from placementclient.model.snapshots import is_of_other_service
 

@@ -83,7 +83,6 @@ class ApplyTree(ChangeCommand):
         )
 
     def _apply_specification(self, spec: Spec) -> base.Output:
-        """Apply a declaration with moves, as the specification of a reshape."""
         from placementclient.producers.reshaped import ReshapeProducer
         from placementclient.render import plans
         from placementclient.runs import storage
