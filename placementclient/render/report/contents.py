@@ -187,11 +187,11 @@ def measure_fills_after(change: Change) -> dict[str, dict[str, Fill]]:
     }
 
 
-def compare_fills(plan: Plan) -> list[FillChange]:
-    """Return usage and capacity of each class on the providers of a plan, before and after it."""
+def compare_fills(changes: Iterable[Change]) -> list[FillChange]:
+    """Return usage and capacity of each class, before and after changes of providers."""
     first: dict[str, Fills] = {}
     last: dict[str, Fills] = {}
-    for tree in plan.changes:
+    for tree in changes:
         for provider in tree.providers:
             # Several trees may change one provider: its first state counts here.
             first.setdefault(provider.uuid, measure_provider(provider.content_before))

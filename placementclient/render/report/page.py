@@ -12,8 +12,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -21,10 +20,9 @@ from placementclient.basis import errors
 from placementclient.basis.printable import FORMULA, escape_text
 from placementclient.basis.wording import format_count, format_install_command
 from placementclient.insight import summary
-from placementclient.insight.audit.checks import CHECKS, Check
+from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.findings import Severity
-from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Origin
 from placementclient.placing.providers import is_sharing
 from placementclient.render import audit_checks, findings, plans, style
@@ -32,7 +30,6 @@ from placementclient.render.report import contents
 from placementclient.render.report.contents import (
     ClassFill,
     Fill,
-    FillChange,
     Report,
 )
 from placementclient.render.report.records import Records
@@ -87,36 +84,11 @@ def load_template() -> jinja2.Template:
     return environment.from_string(_read_page_file('page.html'))
 
 
-@dataclass(frozen=True, slots=True)
-class _PlanSection:
-    """The section about a plan.
-
-    :param counts: as ``reshape plan`` prints them
-    """
-
-    counts: Mapping[str, int]
-    fill_changes: Sequence[FillChange]
-    warnings: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _AuditSection:
-    """The section about the audit.
-
-    :param checks: those that found something, with the number of findings
-    :param nothing: the sentence if there are none
-    :param gaps: sentences about checks and servers that the audit leaves out
-    """
-
-    checks: Sequence[tuple[Check, int]]
-    nothing: str
-    gaps: Sequence[str]
-
-
 def render_page(template: jinja2.Template, report: Report) -> str:
     """Return the page of a report as HTML."""
     cloud, class_fills = report.cloud, contents.list_class_fills(report.cloud)
-    plan = _make_plan_section(report.plan) if report.plan else None
+    plan, changes = report.plan, report.plan.changes if report.plan else ()
+    fill_changes = contents.compare_fills(changes)
     classes, others = _choose_host_columns(class_fills)
     sheet = _read_page_file('page.css')
     statements = _read_page_file('elements.js') + _read_page_file('page.js')
@@ -124,10 +96,13 @@ def render_page(template: jinja2.Template, report: Report) -> str:
     return template.render(
         report=report,
         origin=cloud.snapshot.origin or Origin(),
-        statements=list_statements(report, class_fills, plan.fill_changes if plan else ()),
+        statements=list_statements(report, class_fills, fill_changes),
         numbers=summary.summarize(cloud.snapshot),
         shared_pools=sum(map(is_sharing, cloud.snapshot.roots())),
         plan=plan,
+        plan_counts=plan and plans.count_plan_parts(plan),
+        fill_changes=fill_changes,
+        plan_warnings=list(plans.list_warnings(changes)),
         drain=report.drain,
         class_fills=class_fills,
         host_fills=contents.list_host_fills(cloud),
@@ -140,27 +115,20 @@ def render_page(template: jinja2.Template, report: Report) -> str:
     )
 
 
-def _make_plan_section(plan: Plan) -> _PlanSection:
-    return _PlanSection(
-        plans.count_plan_parts(plan),
-        contents.compare_fills(plan),
-        list(plans.list_warnings(plan.changes)),
-    )
-
-
-def _make_audit_section(report: Report) -> _AuditSection:
-    """Return the section about the audit, with the checks in the order of their severity."""
+def _make_audit_section(report: Report) -> dict[str, object]:
+    """Return the checks that found something, the most severe first, and sentences on the audit."""
     audit = report.audit
     counts = Counter(finding.kind for finding in audit.findings)
     by_severity = sorted(CHECKS, key=lambda check: list(Severity).index(check.severity))
     groups = findings.list_omitted_checks(audit)
     count = format_count(len(audit.left_out), 'check')
     omitted = f'Left out: {count}, each with the list that it needs: {"; ".join(groups)}'
-    return _AuditSection(
-        [(check, counts[check.id]) for check in by_severity if counts[check.id]],
-        findings.describe_clean_audit(len(CHECKS) - len(audit.left_out), report.cloud, ()),
-        [*([omitted] if groups else []), *findings.describe_unjudged_servers(audit)],
-    )
+    made = len(CHECKS) - len(audit.left_out)
+    return {
+        'checks': [(check, counts[check.id]) for check in by_severity if counts[check.id]],
+        'nothing': findings.describe_clean_audit(made, report.cloud, ()),
+        'gaps': [*([omitted] if groups else []), *findings.describe_unjudged_servers(audit)],
+    }
 
 
 def _choose_host_columns(class_fills: Sequence[ClassFill]) -> tuple[list[str], list[str]]:

@@ -27,7 +27,7 @@ CLOUD = [
 
 
 def message(made):
-    changes = contents.compare_fills(made.plan) if made.plan else []
+    changes = contents.compare_fills(made.plan.changes) if made.plan else []
     return verdict.list_statements(made, contents.list_class_fills(made.cloud), changes)
 
 
