@@ -315,7 +315,7 @@ class Client:
 
     @property
     def request_id(self) -> str:
-        """The service's ID of this thread's last request; empty without an answer."""
+        """The ID that the service gave this thread's last request; empty without an answer."""
         identity: str = getattr(self._thread, 'request_id', '')
         return identity
 

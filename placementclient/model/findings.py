@@ -10,8 +10,6 @@ from placementclient.model.repairs import Remedy, Repair
 
 
 class Severity(enum.Enum):
-    """The severity of a finding."""
-
     #: Something is wrong: counted or promised wrongly, damaged, in the way.
     ERROR = 'error'
     #: It works, but not as it was meant to, or not for long.

@@ -31,7 +31,6 @@ class Units(NamedTuple):
     step_size: int = 1
 
     def admits(self, amount: int) -> bool:
-        """Return whether one allocation may have an amount."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
     def list_violated_limits(self, amount: int) -> list[str]:
@@ -74,7 +73,6 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         return Units(self.min_unit, self.max_unit, self.step_size)
 
     def admits(self, amount: int) -> bool:
-        """Return whether the units allow this amount in one allocation."""
         return self.units.admits(amount)
 
     def covers(self, other: Inventory) -> bool:

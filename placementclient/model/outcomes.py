@@ -117,7 +117,6 @@ class Outcome:
         return self.stopped.exit_status if self.stopped is not None else ExitStatus.ERROR
 
     def raise_first_error(self) -> None:
-        """Raise the first error of a tree, if any."""
         for error in (*(tree.error for tree in self.trees), self.stopped):
             if error is not None:
                 raise error

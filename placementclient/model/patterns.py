@@ -23,7 +23,6 @@ def escape_pattern(name: str) -> str:
 
 
 def find_matching_names(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that match a shell pattern, case-sensitively."""
     return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
 
 

@@ -145,7 +145,6 @@ class ProviderChange(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def changed_classes(self) -> set[str]:
-        """The resource classes whose inventories change."""
         before, after = self.content_before.inventories, self.content_after.inventories
         return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 

@@ -114,7 +114,6 @@ class Hypervisor(ListRecord, frozen=True):
 
     @property
     def is_of_ironic(self) -> bool:
-        """Return whether the hypervisor is a node of Ironic."""
         return (self.type or '').lower() == 'ironic'
 
     @property
@@ -204,8 +203,6 @@ class RegisteredLimit(ListRecord, frozen=True):
 
 
 class Project(ListRecord, frozen=True):
-    """A project of Keystone."""
-
     key = 'projects'
     aliases: ClassVar = {'uuid': 'id'}
     marks = ('is_domain',)
@@ -217,8 +214,6 @@ class Project(ListRecord, frozen=True):
 
 
 class User(ListRecord, frozen=True):
-    """A user of Keystone."""
-
     key = 'users'
     aliases: ClassVar = {'uuid': 'id'}
     marks = ('password_expires_at',)

@@ -241,7 +241,6 @@ def fill_template(template: str, root: Identified, source: Identified | None = N
 
 
 def has_placeholder(template: str) -> bool:
-    """Return whether a name has ``{root}`` or ``{source}`` in it."""
     return PLACEHOLDER.search(template) is not None
 
 

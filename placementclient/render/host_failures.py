@@ -22,7 +22,7 @@ def list_host_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
 
 
 def describe_host_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
-    """Yield sentences about the failures of hosts that were checked."""
+    """Yield sentences about the worst of the checked failures of hosts."""
     extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
     names = ' and '.join(find_root_names(snapshot, worst.hosts))
     servers = format_count(worst.servers, 'server')

@@ -96,7 +96,6 @@ class _Card:
 
 
 def draw_svg(picture: Picture) -> str:
-    """Return a picture as SVG."""
     is_plan = any(row.name for row in picture.rows)
     rows, height = _lay_out_rows(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
     headings: Iterable[tuple[str, float]] = ()

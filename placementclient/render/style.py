@@ -58,6 +58,5 @@ def compute_used_share(used: int, capacity: int) -> float:
 
 
 def choose_colour(used: int, capacity: int) -> str:
-    """Return the colour of a usage."""
     share = compute_used_share(used, capacity)
     return next(colour for threshold, colour in LEVELS if share >= threshold)
