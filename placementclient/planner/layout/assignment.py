@@ -170,12 +170,12 @@ class AssignmentProblem:
             for parts in assigned.values()
         }
         options = self._list_options(consumer, source, unassigned)
-        for together in providers:
-            # To all these providers, and to no others.
+        if providers:
+            # All amounts of an option go to one provider.
             options = tuple(
                 option
                 for option in options
-                if {t.key.provider_uuid for t, _ in option[0]} == together
+                if providers == {frozenset({option[0][0][0].key.provider_uuid})}
             )
         if len(providers) > 1 or (unassigned and not options):
             name, classes = self._target_state.name, tuple(amounts)

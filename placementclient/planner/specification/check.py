@@ -162,6 +162,7 @@ class SpecCheck:
         return parent in preceding_names or self._snapshot.find(parent) is not None
 
     def _lacks_unplanned_trees(self) -> bool:
+        """Return whether the snapshot has only the trees to plan, and sharing providers."""
         states = map(self._snapshot.find, self._trees)
         roots = {state.provider.root_uuid for state in states if state is not None}
         return all(
