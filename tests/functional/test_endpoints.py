@@ -47,7 +47,7 @@ def refusal(client, row, version):
     body = {} if row.method in ('PUT', 'POST') else None
     try:
         # Not send(): that knows since, and would not ask the service.
-        client._request(
+        client._send_and_decode(
             row,
             row.path(**{field: parts[field] for field in fields(row.template)}),
             Any,

@@ -86,7 +86,10 @@ def test_replace_moves_all_in_one_request(client, placement):
         (f'--uuid {NEW} --name {"n" * 201}', 'is longer than 200 characters'),
         # That of a child is longer.
         (f'--uuid {NEW} --name {"n" * 197}', 'is longer than 200 characters'),
-        (f'--uuid {NEW} --os-placement-api-version 1.36', 'to move children to another provider'),
+        (
+            f'--uuid {NEW} --os-placement-api-version 1.36',
+            'The move of children: Operation or argument is not supported',
+        ),
     ],
 )
 def test_a_refused_replacement_changes_nothing(client, placement, options, message):
