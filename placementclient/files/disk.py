@@ -56,12 +56,9 @@ _PRINTED = {
 _ROW = re.compile('[0-9a-fA-F-]{32,36} ')
 
 
-def read_text(path: str, most: int = TYPED_LIMIT) -> str:
-    """Return the text of a UTF-8 file, which may be compressed with gzip.
-
-    :param most: the most bytes that it may have
-    """
-    return decode_text(read_bytes(path, most), path)
+def read_text(path: str, most_bytes: int = TYPED_LIMIT) -> str:
+    """Return the text of a UTF-8 file, which may be compressed with gzip."""
+    return decode_text(read_bytes(path, most_bytes), path)
 
 
 def decode_text(content: bytes, path: str) -> str:
@@ -145,24 +142,21 @@ def write_snapshot(path: str, snapshot: Snapshot) -> None:
         stream.writelines(snapshots.encode(snapshot))
 
 
-def read_bytes(path: str, most: int) -> bytes:
-    """Return the decompressed content of a file.
-
-    :param most: the most bytes that it may have
-    """
+def read_bytes(path: str, most_bytes: int) -> bytes:
+    """Return the decompressed content of a file; refuse more than ``most_bytes``."""
     with system.explain_errors(path), contextlib.ExitStack() as stack:
         is_named = path != STANDARD
         raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer
-        content = _read_beginning(raw, most)
+        content = _read_beginning(raw, most_bytes)
         # By its content: the name of a pipe has no ending.
-        if content.startswith(_GZIP) and len(content) <= most:
+        if content.startswith(_GZIP) and len(content) <= most_bytes:
             largest = max(_SMALL, _MOST_PACKED * len(content))
             packed = gzip.GzipFile(fileobj=io.BytesIO(content))
-            content = _read_beginning(packed, min(most, largest))
+            content = _read_beginning(packed, min(most_bytes, largest))
             if len(content) > largest:
                 raise errors.BadFile(path, 'is compressed as no file of this kind can be')
-        if len(content) > most:
-            raise system.make_size_error(path, most)
+        if len(content) > most_bytes:
+            raise system.make_size_error(path, most_bytes)
     return content.removeprefix(codecs.BOM_UTF8)
 
 

@@ -75,5 +75,4 @@ def is_sealed(content: bytes, digest: str) -> bool:
 
 
 def _make_closing_line(digest: str) -> bytes:
-    """Return the last line of a sealed file."""
     return b'],"digest":"%b"}\n' % digest.encode()

@@ -94,10 +94,7 @@ class JSONReader:
         return value
 
     def _read_token(self) -> Token:
-        """Return the next token, and count the memory that its value needs.
-
-        :raises NotJSON: if there is none
-        """
+        """Return the next token and count its memory; raise :class:`NotJSON` if there is none."""
         match = _TOKEN.match(self._text, self._position)
         if match is None or match.lastgroup is None:
             raise NotJSON(self._find_place(self._position))
@@ -133,10 +130,7 @@ class JSONReader:
         raise NotJSON(self._find_place(token.start))
 
     def _read_string(self, token: Token) -> str:
-        """Return the text of a string.
-
-        :raises NotJSON: if it has an escape that JSON does not know
-        """
+        """Return the text of a string; raise :class:`NotJSON` for an escape unknown to JSON."""
         if '\\' not in token.part:
             return token.part[1:-1]
         try:
@@ -146,10 +140,7 @@ class JSONReader:
         return text
 
     def _read_mapping(self, level: int) -> MarkedDict:
-        """Return the mapping whose brace was read last.
-
-        :raises NotJSON: if a key is no string, or a mark is missing or too many
-        """
+        """Return the mapping whose brace was read last; raise :class:`NotJSON` if it is broken."""
         result = MarkedDict()
         result.places = {}
         token = self._read_token()
@@ -170,10 +161,7 @@ class JSONReader:
         return result
 
     def _read_sequence(self, level: int) -> MarkedList:
-        """Return the sequence whose bracket was read last.
-
-        :raises NotJSON: if a mark is missing or too many
-        """
+        """Return the list whose bracket was read last; raise :class:`NotJSON` if it is broken."""
         result = MarkedList()
         result.places = {}
         token = self._read_token()
@@ -188,10 +176,7 @@ class JSONReader:
         return result
 
     def _read_mark(self, marks: str) -> str:
-        """Return the next token, which has to be one of some marks.
-
-        :raises NotJSON: if it is another one
-        """
+        """Return the next token; raise :class:`NotJSON` if it is not one of the marks."""
         match = _SEPARATOR.match(self._text, self._position)
         if match is None or match[1] not in marks:
             raise NotJSON(self._find_place(self._read_token().start))

@@ -113,10 +113,7 @@ def _group_devices(
 
 
 def _add_device(by_address: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
-    """Add a device to the provider of its address; of a virtual function that of its parent.
-
-    :raises errors.BadFile: if Nova refuses the device, alone or beside those of the provider
-    """
+    """Add a device to the provider of its address; of a virtual function that of its parent."""
     if device.is_virtual and not device.parent:
         raise device.make_error('a virtual function without parent_addr: its provider is not known')
     traits = pci.parse_traits(spec.tags.get('traits', '')) | {MANAGED}
@@ -183,10 +180,7 @@ def _build_provider_additions(
 def _count_devices_by_instance(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Finding]]:
-    """Return how many devices each instance has, and findings about instances without allocations.
-
-    :param root_uuid: the root of the host's tree in the snapshot
-    """
+    """Return the number of devices by instance, and findings if instances have no allocations."""
     counts = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     # The first device of each instance.
     devices = {device.instance_uuid: device for device in reversed(provider.devices)}

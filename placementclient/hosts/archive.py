@@ -171,7 +171,6 @@ def _make_size_error(path: str) -> errors.BadFile:
 
 
 def _read_folder(path: str) -> Iterator[Member]:
-    """Yield the files of a folder and those below it."""
 
     def refuse(reason: OSError) -> None:
         raise reason
@@ -189,7 +188,6 @@ def _read_folder(path: str) -> Iterator[Member]:
 
 
 def _read_tar(path: str) -> Iterator[Member]:
-    """Yield the files of a tar archive, which may be compressed."""
     with open(path, 'rb') as raw:
         start = raw.read(2)
         raw.seek(0)

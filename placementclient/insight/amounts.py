@@ -75,10 +75,7 @@ def _find_class_of_cpus(name: str, consumer: Consumer, requested: Resources) -> 
 
 
 def _find_new_provider(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
-    """Return the UUID of a host if only its root has inventory of a class.
-
-    :raises UnknownAmounts: if another provider of the tree has one, too
-    """
+    """Return a host's UUID if only its root has a class; else raise :class:`UnknownAmounts`."""
     tree = snapshot.tree(host.provider.root_uuid)
     having = [state for state in tree if resource_class in state.inventories]
     if having != [host]:

@@ -278,10 +278,7 @@ class Evidence:
     def _find_lacking_amounts(
         self, amounts: Resources, holding: Consumer, server: Server, own: str
     ) -> Resources:
-        """Return those amounts of which a server holds less on its own host than it needs.
-
-        :param amounts: the amounts of the server, or of its migration, on another host
-        """
+        """Return the amounts, out of some, of which a server holds too little on its own host."""
         serving = self.find_serving_uuids(own)
         there = [held for uuid, held in holding.allocations.items() if uuid in serving]
         present = count_pcpu_as_vcpu(sum_resources(there))

@@ -82,12 +82,9 @@ class Topology:
             kinds[root] = numbers.setdefault(key, len(numbers))
         return kinds
 
-    def make_tree_key(self, root_uuid: str, trees: Collection[str]) -> object:
-        """Return a key that is equal for trees with the same candidates.
-
-        :param trees: the UUIDs of the trees that the request names
-        """
-        return root_uuid if trees else self.tree_kinds[root_uuid]
+    def make_tree_key(self, root_uuid: str, named_trees: Collection[str]) -> object:
+        """Return a key that is equal for trees with the same candidates."""
+        return root_uuid if named_trees else self.tree_kinds[root_uuid]
 
     def find_roots_with(self, resource_class: str) -> set[str]:
         """Return the roots of the trees with inventory of a class."""
@@ -102,14 +99,11 @@ class Topology:
         return [*self.trees[root_uuid], *self.list_sharing_providers(root_uuid)]
 
     def list_host_providers(
-        self, root_uuid: str, trees: Iterable[str] = ()
+        self, root_uuid: str, named_trees: Iterable[str] = ()
     ) -> Sequence[HostProvider]:
-        """Return the providers that can serve a tree, its own first.
-
-        :param trees: the UUIDs of the trees that requests name
-        """
+        """Return the providers that can serve a tree, for requests that name trees by UUID."""
         named: dict[str, set[str]] = {}
-        for uuid in trees:
+        for uuid in named_trees:
             if state := self.snapshot.providers.get(uuid):
                 named.setdefault(state.provider.root_uuid, set()).add(uuid)
         states = self.list_serving_providers(root_uuid)

@@ -39,10 +39,7 @@ def find_orphans(cloud: Cloud) -> Iterator[Finding]:
 
 
 def make_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
-    """Return the check for consumers with needless allocations of a kind.
-
-    :param kind: the ID of the check
-    """
+    """Return the check with the ID ``kind``, which finds consumers with needless allocations."""
 
     def find_consumers(cloud: Cloud) -> Iterator[Finding]:
         for audited in cloud.consumers_by_check[kind]:

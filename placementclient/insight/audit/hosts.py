@@ -76,7 +76,6 @@ def find_inventory_drift(cloud: Cloud) -> Iterator[Finding]:
 def _compare_inventories(
     cloud: Cloud, hypervisor: Hypervisor, root: ProviderState
 ) -> Iterator[Finding]:
-    """Yield the inventories of a host that differ from its hypervisor's."""
     tree = cloud.topology.trees[root.provider.root_uuid]
     providers = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
     is_empty = _is_host_empty(cloud, hypervisor, tree)
@@ -138,18 +137,16 @@ def _compare_reserved(
     return {'reserved': (reserved, counted)} if counted >= 0 and counted not in same else {}
 
 
-def _is_difference_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:
-    """Return True if totals are equal, or if dedicated CPUs or shared disks explain the difference.
-
-    :param lacking: the hypervisor's total minus that of Placement
-    """
-    if not lacking:
+def _is_difference_explained(cloud: Cloud, root: ProviderState, name: str, difference: int) -> bool:
+    """Return True if nothing differs, or if dedicated CPUs or shared disks explain a difference."""
+    if not difference:
         return True
     # Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of
     # hosts.
     if name == 'VCPU':
         tree = cloud.topology.trees[root.provider.root_uuid]
-        return lacking == sum(s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)
+        pinned = (s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)
+        return difference == sum(pinned)
     return any(
         name in state.inventories for state in cloud.topology.list_sharing_providers(root.uuid)
     )

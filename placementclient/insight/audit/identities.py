@@ -130,17 +130,14 @@ def _find_live_nodes(cloud: Cloud) -> list[Hypervisor]:
 
 
 def _group_other_roots(
-    cloud: Cloud, hypervisors: Collection[Hypervisor], alive: Collection[str | None]
+    cloud: Cloud, hypervisors: Collection[Hypervisor], live_uuids: Collection[str | None]
 ) -> tuple[Mapping[str, States], Mapping[str | None, States]]:
-    """Return the roots that no live node uses: by short name, and by the node of their servers.
-
-    :param alive: the UUIDs of the live nodes
-    """
+    """Return the roots that no live node uses: by short name, and by the node of their servers."""
     hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
     known = {node.uuid for node in hypervisors}
     by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
     for root in cloud.snapshot.roots():
-        if root.uuid not in alive and not is_sharing(root):
+        if root.uuid not in live_uuids and not is_sharing(root):
             by_short[_find_original_name(root).partition('.')[0]].append(root)
             if root.uuid not in known and _find_original_name(root) not in hosts:
                 by_node[_find_node_of_servers(cloud, root, hosts)].append(root)

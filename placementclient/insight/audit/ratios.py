@@ -130,7 +130,6 @@ def _make_tied_finding(cloud: Cloud, group: _AggregateRatios) -> Finding:
 def _make_ratio_finding(
     cloud: Cloud, ratio: _Ratio, wanted: float, facts: Mapping[str, object], reason: str = ''
 ) -> Finding:
-    """Return the finding about a ratio, with the command that sets the wanted one."""
     state, name, value = ratio
     used = state.used(name)
     capacity = replace(state.inventories[name], allocation_ratio=wanted).capacity

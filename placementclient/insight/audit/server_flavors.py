@@ -136,6 +136,5 @@ def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consume
 def _make_server_finding(
     cloud: Cloud, server: Server, consumer: Consumer, facts: Mapping[str, object], reason: str
 ) -> Finding:
-    """Return the finding about a server, which concerns all trees with its allocations."""
     roots, passed_over = cloud.find_roots(consumer), cloud.find_skip_reason(server.uuid)
     return make_finding(server.uuid, facts, roots, reason=reason, passed_over=passed_over)

@@ -39,10 +39,7 @@ Ask = Callable[[CandidateRequest], TreeCount | None]
 def ask_service(
     ask: Ask | None, request: CandidateRequest, retained: Sequence[Requirement]
 ) -> TreeCount | None:
-    """Return the number of trees with candidates, by the service; ``None`` if it cannot be asked.
-
-    :param retained: the requirements of the request to ask for
-    """
+    """Return the service's number of trees for some requirements; ``None`` if it is not asked."""
     relaxed = restrict_request(request, retained)
     return ask(relaxed) if ask and relaxed else None
 

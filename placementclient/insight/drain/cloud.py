@@ -212,15 +212,12 @@ class DrainCloud:
             return Unmovable(consumer.uuid, reason, f'{self._audit} --subject {consumer.uuid}')
         return None
 
-    def _explain_leftover(self, consumer: Consumer, roots: Collection[str]) -> str:
-        """Return the reason why a consumer may be a migration or leaked; empty for a server.
-
-        :param roots: the UUIDs of the roots of its hosts
-        """
+    def _explain_leftover(self, consumer: Consumer, root_uuids: Collection[str]) -> str:
+        """Return the reason why a consumer may be a migration or leaked; empty for a server."""
         knowledge = self.knowledge
         if consumer.type == MIGRATION:
             return 'is a migration: under way, waiting to be confirmed, or over'
-        if len(roots) > 1:
+        if len(root_uuids) > 1:
             return 'has allocations on several hosts: it is migrating, or some are leaked'
         if knowledge.consumers is not None and consumer.uuid not in knowledge.consumers:
             either = 'a migration, or ' if knowledge.migrations is None else ''

@@ -109,7 +109,6 @@ class PatternModel:
             self.model.add(sum(terms) <= problem.counts[kind])
 
     def _limit_pools(self, problem: Problem) -> None:
-        """Limit what servers take of sharing providers to the free amounts."""
         pools = defaultdict[Pool, list['cp_model.LinearExpr']](list)
         for group, counts in zip(self._groups, self._counts, strict=True):
             for piece, count in counts.items():

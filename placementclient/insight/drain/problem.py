@@ -122,7 +122,6 @@ class Problem:
 
     @cached_property
     def _shapes_by_aggregate(self) -> Mapping[str, Sequence[ShapeNumber]]:
-        """The shapes whose root is in an aggregate, by the aggregate."""
         shapes = defaultdict[str, list[ShapeNumber]](list)
         for shape in self.hosts_by_shape:
             for name in self.shapes[shape].providers[0].aggregates:

@@ -145,10 +145,7 @@ def _search_packing(
 def _distribute_servers(
     problem: Problem, shares: Iterable[GroupShare]
 ) -> tuple[Packing, list[int]]:
-    """Return a packing with the servers of groups on their hosts.
-
-    :return: the packing, and the indexes of the groups whose servers do not fit on their hosts
-    """
+    """Return a packing of groups, and the indexes of the groups that do not fit on their hosts."""
     packing, failed = Packing(problem), []
     for share in shares:
         if share.patterns is not None:

@@ -157,16 +157,15 @@ class _RollingSearch:
         moved = {move.server for move in moves}
         return moves, [server.server for server in waiting if server.server not in moved]
 
-    def empty_batch(self, batch: HostBatch, first: int, effort: float) -> list[ServerMove] | None:
-        """Empty a batch and return its moves; ``None`` if it cannot be emptied now.
-
-        :param first: the number of the first wave
-        """
+    def empty_batch(
+        self, batch: HostBatch, first_wave: int, effort: float
+    ) -> list[ServerMove] | None:
+        """Empty a batch and return its moves; ``None`` if it cannot be emptied now."""
         moves, stuck = self.find_moves(batch, effort)
         if stuck:
             return None
         moves = [*(server for uuid in batch for server in self._offloaded[uuid]), *moves]
-        planned = schedule_waves(moves, self._ledger, self._pace, first)
+        planned = schedule_waves(moves, self._ledger, self._pace, first_wave)
         ends = {uuid for move in planned or () for uuid in (move.source, move.target) if uuid}
         with self._packing.rerank_hosts(self._problem.find_host_numbers(ends)):
             for move in planned or ():
@@ -174,7 +173,6 @@ class _RollingSearch:
         return planned
 
     def _apply_move(self, move: ServerMove) -> None:
-        """Take a server off its host, and put it on the target."""
         kind = self._kinds.get(move.server)
         request = Request(()) if kind is None else self._cloud.requests[kind]
         self._packing.occupy_host(move.source, move.before, request.limits, -1)

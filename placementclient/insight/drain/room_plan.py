@@ -102,7 +102,6 @@ def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[Se
 def _combine_results(
     cloud: DrainCloud, room: int, occupants: Occupants, strict: RoomResult, lax: FewestMoves
 ) -> RoomDecision:
-    """Return the decision from the searches with the strict and with the lax requests."""
     if lax.bound is None:
         return RoomDecision(DrainVerdict.NO, room)
     bound = max(1, lax.bound)
