@@ -364,7 +364,7 @@ def _read_revision(engine: Engine) -> str | None:
 
 
 def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
-    """Return the service whose tables a database has; empty if its revision is Placement's."""
+    """Return the service whose tables a database has; empty if ``is_known`` or Placement's."""
     names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
     if is_known or not names:
         return ''

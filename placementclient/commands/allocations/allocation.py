@@ -193,7 +193,7 @@ class ReplaceAllocation(base.PlacementCommand):
     options = (_BODY,)
 
     def execute(self) -> None:
-        _send_body_of_file(self, api.allocation.replace)
+        _send_file_as_body(self, api.allocation.replace)
 
 
 class SubmitReshape(base.PlacementCommand):
@@ -208,10 +208,10 @@ class SubmitReshape(base.PlacementCommand):
     options = (_BODY,)
 
     def execute(self) -> None:
-        _send_body_of_file(self, api.reshaper.submit)
+        _send_file_as_body(self, api.reshaper.submit)
 
 
-def _send_body_of_file(
+def _send_file_as_body(
     command: base.PlacementCommand, send: Callable[[Client, Mapping[str, object]], object]
 ) -> None:
     """Send the document in the file of ``--file`` as the body of a request."""

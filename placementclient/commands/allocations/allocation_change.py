@@ -223,7 +223,7 @@ class ResizeAllocation(ChangeCommand):
     def _set_amounts(
         self, amounts: Mapping[str, int], provider: str | None, consumer: Consumer
     ) -> Consumer:
-        """Return a consumer with new amounts on a provider, or on the only one with the class."""
+        """Return a consumer with new amounts on a provider; None: on the only one with a class."""
         allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
         for name, amount in amounts.items():
             holder = self._find_provider_with_class(consumer, name, provider)
@@ -236,7 +236,7 @@ class ResizeAllocation(ChangeCommand):
         return replace(consumer, allocations=allocations)
 
     def _find_provider_with_class(self, consumer: Consumer, name: str, provider: str | None) -> str:
-        """Return the UUID of the given or the only provider on which a consumer holds a class."""
+        """Return the UUID of the given or the only provider where a consumer has a class."""
         holding = [
             uuid
             for uuid, part in consumer.allocations.items()

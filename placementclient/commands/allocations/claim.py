@@ -87,7 +87,7 @@ class ClaimAllocation(base.Lister):
     def _summarize_full_providers(
         self, claimed: Candidate, summaries: Mapping[str, ProviderSummary]
     ) -> dict[str, ProviderSummary]:
-        """Return the parents and roots of claimed providers that are full, so in no candidate."""
+        """Return the parent and root of each claimed provider that is too full for a candidate."""
         full = {}
         for uuid in claimed.allocations.keys() - summaries.keys():
             provider = api.resource_provider.show(self.client, uuid).value

@@ -185,7 +185,7 @@ class ExplainCandidate(DocumentCommand):
         return _Answer(question, explanation, fallback)
 
     def _ask_placement(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
-        """Ask Placement for the explanation of a request without its unknown names."""
+        """Explain a request by requests to Placement, without the names that it does not know."""
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
 
@@ -240,7 +240,7 @@ class ExplainCandidate(DocumentCommand):
         is_owned: Callable[[], bool],
         find: Callable[[str], str] | None = None,
     ) -> _Question:
-        """Return the requests of the options.
+        """Return the requests that the options describe.
 
         :param client: refuses options that the microversion does not have
         :param is_owned: returns whether Nova's request has the trait OWNER_NOVA
@@ -265,9 +265,9 @@ class ExplainCandidate(DocumentCommand):
         :param is_owned: whether the request has the trait OWNER_NOVA; None: unknown
         """
         request = (
-            self._make_request_of_server(is_owned)
+            self._make_request_for_server_option(is_owned)
             if self.args.server
-            else self._make_request_of_flavor(is_owned)
+            else self._make_request_for_flavor_option(is_owned)
         )
         nova_request = request.nova_request
         if self.args.print_request:
@@ -282,7 +282,7 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(f'{subject}: not counted: {", ".join(uncounted)}')
         return request
 
-    def _make_request_of_server(self, is_owned: bool | None) -> _ServerRequest:
+    def _make_request_for_server_option(self, is_owned: bool | None) -> _ServerRequest:
         from placementclient.nova import records, service
 
         uuid = self.args.server.lower()
@@ -298,7 +298,7 @@ class ExplainCandidate(DocumentCommand):
         groups = document[0].get('server_groups') or ()
         return self._build_request(scheduling, server, is_owned, next(iter(groups), None))
 
-    def _make_request_of_flavor(self, is_owned: bool | None) -> _ServerRequest:
+    def _make_request_for_flavor_option(self, is_owned: bool | None) -> _ServerRequest:
         from placementclient.nova.server_parts import ServerRequest
 
         scheduling = server_options.read_scheduling_options(self)

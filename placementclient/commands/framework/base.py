@@ -132,7 +132,7 @@ class Lister(PlacementCommand, command.Lister):
         names: Sequence[str],
         rows: Iterable[Sequence[object]],
     ) -> int:
-        """Print the rows, or :attr:`empty_message` instead of none; return the exit status."""
+        """Print the rows, or :attr:`empty_message` if there are none; return the exit status."""
         listed = list(rows)
         is_for_people = parsed_args.formatter in ('table', 'text')
         is_empty = not listed and is_for_people and not parsed_args.print_empty
@@ -252,7 +252,7 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
 
 
 def _is_on_terminal(stdout: TextIO) -> bool:
-    """Return whether a person sees what is written to a stream."""
+    """Return whether a terminal shows a stream, also the captured one of a batch."""
     # The output of a command in a batch is captured before it is shown.
     return stdout.isatty() or getattr(stdout, 'is_for_terminal', False)
 

@@ -73,11 +73,11 @@ def read_snapshot(
         raise errors.BadFile(path, f'No such file. The present cloud is called {LIVE}')
     snapshot = disk.read_snapshot(path)
     if is_steady:
-        refuse_unsteady(snapshot, path)
+        refuse_unsteady_trees(snapshot, path)
     return snapshot
 
 
-def refuse_unsteady(
+def refuse_unsteady_trees(
     snapshot: Snapshot, path: str | None, roots: Collection[str] | None = None
 ) -> None:
     """Raise an error that names the trees of a snapshot that changed during each reading.

@@ -69,7 +69,7 @@ class DocumentCommand(base.ShowOne):
         return tuple(data), tuple(data.values())
 
     def check_options(self) -> None:
-        """Refuse wrong options, among them columns of a text, which has none."""
+        """Refuse wrong options, and columns in the format ``text``, which has none."""
         if self.prints_text and self.args.columns:
             raise UsageError(
                 f'The text has no columns. Type: -f yaml -c {" -c ".join(self.args.columns)}'

@@ -41,9 +41,9 @@ def is_bulk_edit(command: ChangeCommand) -> bool:
 def refuse_options_of_other_edits(
     command: ChangeCommand, only_many: Sequence[Option] = ONLY_MANY
 ) -> None:
-    """Refuse options that do not go with one resource provider, or with many.
+    """Refuse options for many resource providers in an edit of one, and the reverse.
 
-    :param only_many: the options that need a selection of many
+    :param only_many: the options for many
     """
     is_many = is_bulk_edit(command)
     if is_many and command.args.generation is not None:

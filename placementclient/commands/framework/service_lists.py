@@ -97,7 +97,7 @@ class ListSource(NamedTuple, Generic[T]):
         return records
 
     def _list_steps_with_file(self) -> Sequence[str]:
-        """Return the steps to a file that has the list of the service; none for a rare list."""
+        """Return the steps to make a file with the list and to give it; none for a rare list."""
         if self.record is None or not self.record.source.startswith('openstack '):
             return ()
         key, source = self.record.key, self.record.source

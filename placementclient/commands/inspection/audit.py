@@ -221,7 +221,7 @@ class AuditCloud(ChangeCommand):
             self.exit_status = errors.ExitStatus.DIFFERS
 
     def _set_next_steps(self, absent: Collection[str], results: Iterable[str]) -> None:
-        """Set the last sentence if the list of servers is absent; the next step after conflicts."""
+        """Set the last sentence if no list of servers is there, and a next step after conflicts."""
         from placementclient.insight.evidence import CHANGED
 
         if 'servers' in absent:

@@ -153,7 +153,7 @@ class ShowCapacity(base.Lister):
     def _count_fits(
         self, snapshot: Snapshot, flavors: Sequence[Flavor], warn: Callable[[str], None]
     ) -> list[tuple[str | None, Sequence[Fits]]]:
-        """Return the numbers of servers that fit, by the name of the flavor; None: the shape."""
+        """Return the numbers of servers that fit, each after its flavor's name; None: the shape."""
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology
         from placementclient.render import capacity as tables

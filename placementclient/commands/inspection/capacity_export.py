@@ -101,7 +101,7 @@ class ExportCapacity(base.PlacementCommand):
 
     @functools.cached_property
     def client(self) -> Client:
-        """The client of this run; with ``--serve``, its requests end with the time of a reading."""
+        """The client of this run; with ``--serve``, requests have only the time left to read."""
         client = super().client
         if self.args.serve:
             from placementclient.commands.inspection import metrics_server

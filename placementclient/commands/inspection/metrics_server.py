@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TimeLimitedSession:
-    """A keystoneauth session whose requests end with the time for the reading."""
+    """A keystoneauth session whose requests may only take the time that is left for a reading."""
 
     def __init__(self, session: Session, collector: Collector) -> None:
         self._session, self._collector = session, collector
@@ -135,7 +135,7 @@ class Collector:
         self._duration = time.monotonic() - began_at
 
     def _report_failure(self, failure: Exception) -> None:
-        """Log the error of a reading after a good one; raise it if it is one of the options."""
+        """Log the error of a reading after a good one; raise it if the options are wrong."""
         from placementclient.nova.service import NoCatalog
 
         is_first = self._last_good.ended_at is None

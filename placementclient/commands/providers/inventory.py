@@ -77,7 +77,7 @@ class CreateInventory(base.ShowOne):
         return _write_inventory(self, api.inventory.create, self._refuse_existing_class)
 
     def _refuse_existing_class(self, present: Mapping[str, Inventory]) -> None:
-        """Refuse a class with inventory: the error of Placement would name a conflict."""
+        """Refuse a class of which the provider has inventory already."""
         name, provider = self.args.resource_class, self.args.provider
         if name in present:
             raise errors.BadArgument(
@@ -217,7 +217,7 @@ class ReplaceInventories(ChangeCommand):
         return self._set_provider(fields)
 
     def _refuse_wrong_option_combinations(self) -> None:
-        """Refuse a command without providers, and options that are for other providers."""
+        """Refuse a command without providers, and options that exclude the choice of providers."""
         provider, is_aggregate = self.args.provider, self.args.aggregate
         bare = [text for text in self.args.resource or () if '=' not in text]
         if provider and bare and re.fullmatch('[0-9.]+', provider):
@@ -283,7 +283,7 @@ class ReplaceInventories(ChangeCommand):
         return self.add_names(output, lambda: {member.uuid: member.name for member in members})
 
     def _set_inventories(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:
-        """Set the inventories of a provider; return all its inventories' fields by class."""
+        """Set the inventories of a provider; return the fields of all of them by class."""
 
         def read_and_write() -> Mapping[str, Fields]:
             current = api.inventory.list(self.client, uuid)

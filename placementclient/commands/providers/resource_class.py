@@ -85,7 +85,7 @@ class SetClass(base.PlacementCommand):
     options = (_NAME, Option('--name <name>', dest='new_name', help='New name', until='1.6'))
 
     def find_lowest_version(self) -> Microversion:
-        """Return the lowest microversion, which is lower for a rename."""
+        """Return the lowest microversion of the command, which is an earlier one for a rename."""
         return super().find_lowest_version() if self.args.new_name else _CREATE_OR_VALIDATE
 
     def execute(self) -> None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar('T')
 
 
-def describe_running_computes(hosts: Sequence[str]) -> str:
+def describe_hosts_running_nova_compute(hosts: Sequence[str]) -> str:
     """Return the beginning of a warning that nova-compute undoes a reshape on hosts."""
     return (
         f'nova-compute is up on {join_names(hosts, 5)}: it reports its inventory every minute and '
@@ -51,7 +51,9 @@ def describe_running_computes(hosts: Sequence[str]) -> str:
     )
 
 
-def find_running_hosts(command: base.PlacementCommand, changes: Iterable[Change]) -> list[str]:
+def find_hosts_running_nova_compute(
+    command: base.PlacementCommand, changes: Iterable[Change]
+) -> list[str]:
     """Return the names of the hosts of some trees whose nova-compute is up.
 
     If Nova cannot be asked, that is logged, and the list is empty.
@@ -163,22 +165,26 @@ class PlanReshape(base.ShowOne):
             raise
         if self.args.snapshot:
             roots = [root for change in plan.changes for root in change.roots]
-            cloud_options.refuse_unsteady(snapshot, self.args.snapshot, roots)
+            cloud_options.refuse_unsteady_trees(snapshot, self.args.snapshot, roots)
         origin = replace(plan.origin or Origin(), program=program())
         warnings = [*plans.list_warnings(plan.changes)]
         if self.args.fail_on_warnings and warnings:
             raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(self.args.output, replace(plan, origin=origin))
         self.warn((plans.describe_extent(plan.changes) if plan.changes else NOTHING, *warnings))
-        if self.args.snapshot is None and (hosts := find_running_hosts(self, plan.changes)):
-            self.log.warning(f'{describe_running_computes(hosts)} before the plan is applied')
+        if self.args.snapshot is None and (
+            hosts := find_hosts_running_nova_compute(self, plan.changes)
+        ):
+            self.log.warning(
+                f'{describe_hosts_running_nova_compute(hosts)} before the plan is applied'
+            )
         if plan.changes:
             self.next_steps = (make_reshape_command('show', self.args.output),)
         fields = {'plan': self.args.output, **plans.count_plan_parts(plan)}
         return tuple(fields), tuple(fields.values())
 
     def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
-        """Return the snapshot to plan on, all providers of Placement, and the selected trees."""
+        """Return the snapshot to plan on, all providers if Placement is asked, and the trees."""
         if self.args.snapshot:
             from placementclient.files import disk
 

@@ -17,8 +17,8 @@ from placementclient.commands.framework.change_command import (
 )
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.reshapes.reshape_plan import (
-    describe_running_computes,
-    find_running_hosts,
+    describe_hosts_running_nova_compute,
+    find_hosts_running_nova_compute,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ApplyReshape(base.Lister):
             return _report_outcome(self, Outcome(()))
         changes = plan.select_changes(trees)
         if plan.recipe is not None:
-            self._confirm_running_computes(changes)
+            self._confirm_hosts_running_nova_compute(changes)
         count, here = _count_trees(self, changes), self.client.service
         extent, places = (
             _describe_unapplied_changes(self, plan, changes),
@@ -97,17 +97,17 @@ class ApplyReshape(base.Lister):
         suggest_planning_again(self, plan, outcome.list_trees(TreeState.LEFT_ALONE))
         return _report_outcome(self, outcome)
 
-    def _confirm_running_computes(self, changes: Sequence[Change]) -> None:
+    def _confirm_hosts_running_nova_compute(self, changes: Sequence[Change]) -> None:
         """If nova-compute is up on a host and would undo the plan, ask the operator or refuse."""
-        hosts = [] if self.args.compute_is_up else find_running_hosts(self, changes)
+        hosts = [] if self.args.compute_is_up else find_hosts_running_nova_compute(self, changes)
         if not hosts:
             return
         if not self.app.stdin.isatty():
             raise errors.UsageError(
-                f'{describe_running_computes(hosts)} there, or give --compute-is-up'
+                f'{describe_hosts_running_nova_compute(hosts)} there, or give --compute-is-up'
             )
         # --yes is an answer to another question.
-        self.confirm(f'{describe_running_computes(hosts)} there. Apply anyway?')
+        self.confirm(f'{describe_hosts_running_nova_compute(hosts)} there. Apply anyway?')
 
 
 class RollbackReshape(base.Lister):

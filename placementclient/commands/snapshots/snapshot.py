@@ -190,7 +190,7 @@ class RestoreSnapshot(ChangeCommand):
 
         snapshot = disk.read_snapshot(self.args.file)
         roots = snapshot.root_uuids(selection_options.select_trees(self, snapshot))
-        cloud_options.refuse_unsteady(snapshot, self.args.file, roots or None)
+        cloud_options.refuse_unsteady_trees(snapshot, self.args.file, roots or None)
         restoring = RestoreProducer(
             self.client,
             snapshot,

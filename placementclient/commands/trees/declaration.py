@@ -17,8 +17,8 @@ from placementclient.commands.framework import (
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.reshapes.reshape_plan import (
-    describe_running_computes,
-    find_running_hosts,
+    describe_hosts_running_nova_compute,
+    find_hosts_running_nova_compute,
 )
 
 if TYPE_CHECKING:
@@ -97,10 +97,11 @@ class ApplyTree(ChangeCommand):
         plan = self.make_plan(reshaping)
         self.warn(plans.list_warnings(plan.changes))
         is_applied = plan.changes and not (self.args.plan or self.args.dry_run)
-        if is_applied and (hosts := find_running_hosts(self, plan.changes)):
+        if is_applied and (hosts := find_hosts_running_nova_compute(self, plan.changes)):
             raise errors.PlacementError(
-                f'{describe_running_computes(hosts)} there, or write a plan with --plan, and apply '
-                'it with "placement resource provider reshape apply --compute-is-up"'
+                f'{describe_hosts_running_nova_compute(hosts)} there, or write a plan with '
+                '--plan, and apply it with "placement resource provider reshape apply '
+                '--compute-is-up"'
             )
         return self.show_or_apply_plan(plan, reshaping)
 
