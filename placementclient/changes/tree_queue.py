@@ -76,7 +76,7 @@ class TreeQueue:
     def record_result(self, result: TreeResult) -> None:
         """Record and report the result of a change."""
         self._results[result.root_provider_uuid] = result
-        if result.is_undone:
+        if result.is_unsuccessful:
             self._failures_left -= 1
         self._report(result)
 

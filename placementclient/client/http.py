@@ -167,7 +167,7 @@ class Client:
 
     @property
     def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
-        """The function that puts a thread's requests into one transaction, or ``None``."""
+        """The function that puts a thread's requests into one transaction; ``None`` over HTTP."""
         begin: Callable[[], AbstractContextManager[None]] | None = self._find_in_plugin(
             'transaction'
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypedDict
 
 from placementclient.insight.capacity import totals
-from placementclient.model.nova import is_burned
+from placementclient.model.nova import is_spent_device
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 
@@ -79,7 +79,7 @@ def count_burned_devices(snapshot: Snapshot) -> Counter[str]:
         name
         for state in snapshot.providers.values()
         for name in state.inventories
-        if is_burned(state, name)
+        if is_spent_device(state, name)
     )
 
 

@@ -20,7 +20,7 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not right.
+    """A fault, or a fact worth knowing, that a command has found.
 
     :param kind: stable, for programs: the ID of a check of the audit, ``unsettled``, ``misplaced``
     :param subject: the name of a provider, of a root or of a class, the UUID of a consumer, …

@@ -48,7 +48,7 @@ def add_compute_traits(stated: Iterable[str], state: ProviderState | None) -> fr
     return frozenset(stated) - {DISABLED} | {*of_nova}
 
 
-def is_burned(state: ProviderState, resource_class: str) -> bool:
+def is_spent_device(state: ProviderState, resource_class: str) -> bool:
     """Return whether a one-time-use device was used and must be cleaned."""
     inventory = state.inventories[resource_class]
     is_free = not state.usages.get(resource_class)

@@ -69,11 +69,11 @@ class TreeResult:
     @property
     def is_done(self) -> bool:
         """Return whether the run reached its goal for the tree."""
-        return self.state is not TreeState.NOT_STARTED and not self.is_undone
+        return self.state is not TreeState.NOT_STARTED and not self.is_unsuccessful
 
     @property
-    def is_undone(self) -> bool:
-        """Return whether the run tried the tree and did not reach its goal."""
+    def is_unsuccessful(self) -> bool:
+        """Return whether the run tried to change the tree and did not reach its goal."""
         return self.state in (TreeState.LEFT_ALONE, TreeState.DONE_IN_PART, TreeState.FAILED)
 
     @property
@@ -105,7 +105,7 @@ class Outcome:
         """
         if isinstance(self.stopped, errors.Interrupted):
             return self.stopped.exit_status
-        undone = [tree for tree in self.trees if tree.is_undone]
+        undone = [tree for tree in self.trees if tree.is_unsuccessful]
         if not undone and self.stopped is None:
             return ExitStatus.DONE
         if any(tree.is_done or tree.state is TreeState.DONE_IN_PART for tree in self.trees):

@@ -138,7 +138,7 @@ def _make_resources(**amounts: int | None) -> dict[str, int]:
 
 
 def find_names_of_several_hosts(hypervisors: Iterable[Hypervisor]) -> set[str]:
-    """Return the names that several hosts have, as each cell may have one of a name."""
+    """Return the names that several hosts have, in different cells."""
     names = Counter(hypervisor.node for hypervisor in hypervisors)
     return {name for name, number in names.items() if number > 1}
 

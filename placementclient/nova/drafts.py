@@ -46,7 +46,7 @@ class OpenGroup:
         return True
 
     def make_filter(self) -> Filter:
-        """Return the group as a filter, without classes of which it asks for no amount."""
+        """Return the group as a filter, without classes of the amount 0."""
         resources = {name: amount for name, amount in self.resources.items() if amount}
         return Filter(resources, tuple(sorted(self.required)), tuple(sorted(self.forbidden)))
 

@@ -148,7 +148,6 @@ def _rename_properties(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_properties(properties: Mapping[str, str]) -> None:
-    """Refuse an image property with a value that Nova does not know."""
     for name in sorted(CHOICES.keys() & properties.keys() - _SPECS_ALONE):
         if properties[name] not in CHOICES[name]:
             raise Refusal(f'the image has {name}={properties[name]}, which Nova does not know')

@@ -101,7 +101,6 @@ def _find_root_volume(
 
 
 def _convert_volume_image(volume: Mapping[str, Any], path: str) -> Image:
-    """Return the image that a volume was made from, by the metadata of the volume."""
     values = volume.get('volume_image_metadata') or {}
     fields = {name: values[name] for name in ('min_ram', 'min_disk') if name in values}
     place = RecordPlace(path, f'volume {volume.get("id")}', fields)
@@ -112,7 +111,7 @@ def _convert_volume_image(volume: Mapping[str, Any], path: str) -> Image:
 
 
 def _select_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values that may be image properties, texts and numbers, as texts."""
+    """Return the values that are texts or numbers, as texts."""
     return {
         str(name): str(value)
         for name, value in values.items()

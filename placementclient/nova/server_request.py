@@ -158,8 +158,8 @@ class RequestBuilder:
     sources: Sources = _NO_SOURCES
     parts: Mapping[str, Any] = field(default_factory=dict)
 
-    def build_request(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
-        return self.build_server_request(ServerRequest(flavor), is_owned=is_owned)
+    def build_request(self, flavor: Flavor, *, has_owner_trait: bool | None = None) -> NovaRequest:
+        return self.build_server_request(ServerRequest(flavor), has_owner_trait=has_owner_trait)
 
     def build_accepted_requests(
         self, flavors: Iterable[Flavor]
@@ -167,16 +167,16 @@ class RequestBuilder:
         """Yield the request of each flavor that Nova does not refuse."""
         for flavor in flavors:
             try:
-                yield flavor, self.build_request(flavor, is_owned=False).first
+                yield flavor, self.build_request(flavor, has_owner_trait=False).first
             except Refusal:
                 continue
 
     def build_server_request(
-        self, server: ServerRequest, *, is_owned: bool | None = None
+        self, server: ServerRequest, *, has_owner_trait: bool | None = None
     ) -> NovaRequest:
         """Return the request for a server; the values for all servers replace its own."""
         parts = {name: value for name, value in self.parts.items() if value}
-        sources = replace(self.sources, is_owned=is_owned)
+        sources = replace(self.sources, is_owned=has_owner_trait)
         return build_request(replace(server, **parts), self.settings, sources)
 
 

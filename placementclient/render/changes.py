@@ -43,7 +43,7 @@ def make_results_table(results: Iterable[TreeResult], notes: Iterable[Finding] =
         failed += [(*_make_cells(row), 'not known', reason) for row in result.unknown]
         # A tree has a row of its own if it failed, or ended in a state that its rows do not show.
         is_told = result.unknown or (result.rows and result.error is None)
-        if not is_told and (result.error or not result.is_undone):
+        if not is_told and (result.error or not result.is_unsuccessful):
             name, state = result.root_provider_name, result.state.value
             failed.append((name, '', Facts(None), Facts(None), state, reason))
     return CARRIED, [*made, *failed, *map(_make_note_row, notes)]

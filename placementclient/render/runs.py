@@ -39,7 +39,7 @@ class DeviationVerdict(enum.StrEnum):
 
 def list_tree_results(run: Outcome) -> Output:
     """Return a table with the result of each tree; those left alone and failed come last."""
-    trees = sorted(run.trees, key=lambda tree: tree.is_undone)
+    trees = sorted(run.trees, key=lambda tree: tree.is_unsuccessful)
     return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in trees]
 
 

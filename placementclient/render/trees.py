@@ -63,7 +63,7 @@ def make_tree_record(tree: Tree, *, allocations: bool = False) -> dict[str, obje
 
 
 def describe_limits(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
-    """Yield the fields of an inventory that make its capacity differ from its total.
+    """Yield the reserved amount and the ratio of an inventory as text, if it has any.
 
     :param resource_class: its class, if amounts are to have units
     """

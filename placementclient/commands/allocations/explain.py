@@ -318,7 +318,7 @@ class ExplainCandidate(DocumentCommand):
         project = scheduling.parts['project'] or server.project
         places = PlaceNames(self, scheduling.sources.aggregates, project)
         try:
-            nova_request = scheduling.build_server_request(server, is_owned=is_owned)
+            nova_request = scheduling.build_server_request(server, has_owner_trait=is_owned)
         except Refusal as reason:
             raise Refusal(places.insert_names(str(reason))) from None
         return _ServerRequest(nova_request, places, group_uuid)

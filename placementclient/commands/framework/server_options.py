@@ -284,7 +284,7 @@ def make_flavor_requests(
     for flavor in flavors:
         subject = f'flavor {flavor.name}:'
         try:
-            request = scheduling.build_request(flavor, is_owned=is_owned)
+            request = scheduling.build_request(flavor, has_owner_trait=is_owned)
         except Refusal as reason:
             warn(f'{subject} Nova refuses it: {places.insert_names(str(reason))}')
             continue

@@ -64,7 +64,7 @@ def _explain_unplaceable(
     """Return the facts why no host can take a server of a flavor; empty if one can."""
     try:
         sent = scheduling.build_server_request(
-            ServerRequest(flavor, from_volume=True), is_owned=False
+            ServerRequest(flavor, from_volume=True), has_owner_trait=False
         )
     except Refusal as reason:
         return {'refused': str(reason)}

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
-from placementclient.model.nova import OWNER_CYBORG, is_burned
+from placementclient.model.nova import OWNER_CYBORG, is_spent_device
 from placementclient.model.repairs import RECORD_CONSUMERS, LowerReserved, make_inventory_advice
 from placementclient.model.snapshots import ProviderState
 
@@ -109,7 +109,7 @@ def find_ratios_without_room(cloud: Cloud) -> Iterator[Finding]:
 def find_burned_devices(cloud: Cloud) -> Iterator[Finding]:
     """Yield the devices for one-time use that were used, and have to be cleaned."""
     for state, name, inventory in _list_inventories(cloud):
-        if is_burned(state, name):
+        if is_spent_device(state, name):
             totals = {'total': inventory.total, 'reserved': inventory.reserved, 'used': 0}
             remedy = make_inventory_advice(state.reference, name, {'reserved': 0})
             facts = {'resource_class': name, **totals}

@@ -184,7 +184,7 @@ class _RequestReader:
         is_booted = server.boots_from_volume
         parts = ServerRequest(server.flavor, image, None, server.project_id, from_volume=is_booted)
         try:
-            request = self.scheduling.build_server_request(parts, is_owned=self.is_owned)
+            request = self.scheduling.build_server_request(parts, has_owner_trait=self.is_owned)
         except Refusal as reason:
             return f'Nova would refuse the flavor: {reason}'
         self._filtered += request.has_filter(CAPABILITIES_FILTER, METADATA_FILTER)

@@ -247,6 +247,6 @@ def _make_flavor_request_builder(
 
     def build_request(snapshot: Snapshot) -> NovaRequest:
         is_owned = owners.is_owner_required(snapshot)
-        return readers.scheduling.build_request(flavors[name], is_owned=is_owned)
+        return readers.scheduling.build_request(flavors[name], has_owner_trait=is_owned)
 
     return build_request

@@ -34,7 +34,7 @@ class Fill:
 
 
 class FillChange(NamedTuple):
-    """The usage and the capacity of a class before and after a plan.
+    """The usage and the capacity of a class before and after a plan or a drain.
 
     :param host: for a row of a drain; only the first row of a host has its name
     """
@@ -134,7 +134,7 @@ def list_class_fills(cloud: Cloud) -> list[ClassFill]:
 
 
 class HostFill(NamedTuple):
-    """The fullest class of a host."""
+    """The fullest class of a host, and its usage."""
 
     host: str
     resource_class: str
