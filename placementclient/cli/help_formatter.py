@@ -6,19 +6,34 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from placementclient.basis.wording import wrap_words
 
 #: The heading of the options for the output, of which cliff has groups for each format.
 OUTPUT = 'output'
 _HEADINGS = {'positional arguments': 'arguments'}
+#: The help of the options that cliff adds to every command, in a sentence for people.
+_OUTPUT_HELP = {
+    '--format': 'The format of the output (default: %(default)s).',
+    '--column': 'Print only this column (may be repeated).',
+    '--sort-column': 'Sort by this column (may be repeated).',
+    '--sort-ascending': 'Sort with the smallest first (default).',
+    '--sort-descending': 'Sort with the largest first.',
+    '--quote': 'The cells of csv that are quoted (default: %(default)s).',
+    '--noindent': 'Print JSON in one line.',
+    '--prefix': 'A prefix for the names of variables of -f shell.',
+    '--max-width': 'Wrap a table at this number of characters; 0: do not wrap.',
+    '--fit-width': 'Wrap a table at the width of the terminal.',
+    '--print-empty': 'Print the heading of a table without rows.',
+}
 #: The longest line, in characters, also on a wider terminal.
 _WIDEST = 100
 #: The column in which the help of an option begins.
 _COLUMN = 24
-#: What an item of a list, or of the exit statuses, begins with.
-_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+#: The parts of a command that stay on one line: quoted texts, and options with their values.
+_WHOLE = re.compile(r"""'[^']*'|"[^"]*"|(?<= )--?[a-z][\w-]* (?=[^-\\'"])""")
+#: The beginning of an item of a list, or of the exit statuses.
 _ITEM = re.compile(r' +(?:\*|\d+) +')
 
 
@@ -69,17 +84,22 @@ class HelpFormatter(argparse.HelpFormatter):
         for heading in sorted(self._groups, key=OUTPUT.__eq__):
             shown = [part for part in self._groups[heading] if _is_shown(part)]
             if shown:
-                lines = (line for part in shown for line in self._lay_out(part))
+                texts = _OUTPUT_HELP if heading == OUTPUT else {}
+                lines = (line for part in shown for line in self._lay_out(part, texts))
                 self._parts += [f'{heading}:', *lines, '']
         self._groups = {}
 
-    def _lay_out(self, part: argparse.Action | str) -> Iterator[str]:
-        """Yield the lines of an option, or of the text of a group."""
+    def _lay_out(self, part: argparse.Action | str, texts: Mapping[str, str]) -> Iterator[str]:
+        """Yield the lines of an option, or of the text of a group.
+
+        :param texts: the help of options in place of their own
+        """
         if isinstance(part, str):
             yield from (*(f'  {line}' for line in wrap_words(part, self._width - 2)), '')
             return
         head = f'  {_format_invocation(part)}'
-        help = (part.help or '') % {**vars(part), 'prog': self._name}
+        name = part.option_strings[-1] if part.option_strings else ''
+        help = (texts.get(name) or part.help or '') % {**vars(part), 'prog': self._name}
         body = wrap_words(help, self._width - _COLUMN)
         if len(head) > _COLUMN - 2:
             yield head
@@ -120,7 +140,7 @@ def wrap_help_text(text: str, width: int) -> Iterator[str]:
         elif len(line) <= width:
             yield line
         else:
-            whole = _QUOTED.sub(lambda quoted: quoted[0].replace(' ', '\0'), line)
+            whole = _WHOLE.sub(lambda part: part[0].replace(' ', '\0'), line)
             *broken, last = (
                 part.replace('\0', ' ') for part in wrap_words(whole, width - 2, '    ')
             )

@@ -18,8 +18,6 @@ BY_METAVAR = {
     '<resource_class>=<value>': 'amounts',
     '<resource_class>[:<field>]=<value>': 'amounts',
     '<trait>': 'traits',
-    '<required>': 'traits',
-    '<forbidden>': 'traits',
     '<host>': 'providers',
     '<old>': 'providers',
     '<before>': 'files',

@@ -55,7 +55,7 @@ class ListAllocation(base.Lister):
 class ShowAllocation(base.Lister):
     """Show the allocations of a consumer on all resource providers.
 
-    The column name, with --long or -c name, has the names of the providers.
+    A table on a terminal has the names of the providers, too; elsewhere use --long or -c name.
     """
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',)

@@ -88,7 +88,10 @@ FILTERS: tuple[Option, ...] = (
 )
 # For a value that is no number, scripts expect an error, not a usage error.
 LIMIT = Option(
-    '--limit', since='1.16', help='Return at most this number of candidates; default: all'
+    '--limit <number>',
+    type=str,
+    since='1.16',
+    help='Return at most this number of candidates; default: all',
 )
 
 

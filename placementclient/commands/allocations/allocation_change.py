@@ -29,9 +29,6 @@ class MoveAllocation(ChangeCommand):
 
     Allocations on other providers stay as they are. Amounts are added to those that the consumer
     has on the target. If the target has no room, Placement refuses and nothing changes.
-
-    With --dry-run the command prints the change. With --plan it writes the change to a file for
-    "resource provider reshape".
     """
 
     examples = (
@@ -157,9 +154,6 @@ class ResizeAllocation(ChangeCommand):
 
     Its owner, its type and its other allocations stay as they are. If a provider has no room for an
     amount, nothing is sent, and the error names the free amount.
-
-    With --dry-run the command prints the change. With --plan it writes the change to a file for
-    "resource provider reshape".
     """
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --resource VCPU=4 --resource MEMORY_MB=8192',)

@@ -42,21 +42,21 @@ def make_filter_options(
             **repeated,
         ),
         Option(
-            '--required',
+            '--required <trait>',
             since=since['required'],
             help='A required trait; from 1.39 on also alternatives, joined by commas',
             **repeated,
         ),
-        Option('--forbidden', since='1.22', help='A forbidden trait', **repeated),
+        Option('--forbidden <trait>', since='1.22', help='A forbidden trait', **repeated),
         Option(
-            '--member-of',
+            '--member-of <aggregate>',
             since=since['member-of'],
             help='Only members of one of these aggregates, joined by commas, by UUID or by their '
             'name in Nova. Repeated, from API version 1.24 on: a member of each',
             **repeated,
         ),
         Option(
-            '--forbidden-member-of <member_of>',
+            '--forbidden-member-of <aggregate>',
             since='1.32',
             help='Aggregates, by UUID or name in Nova, joined by commas: a member of none',
             **repeated,

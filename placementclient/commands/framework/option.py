@@ -81,7 +81,7 @@ class Option:
         self.is_output = is_output
         #: The heading of the help under which it stands, if it does not stand with the others.
         self.heading: str | None = None
-        facts = ', '.join(self._list_help_clauses())
+        facts = ', '.join(self._list_help_clauses(help))
         self.help = f'{help} ({facts}).' if facts else f'{help}.'
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
@@ -103,9 +103,10 @@ class Option:
         # By identity where 0 is meant: it equals False.
         return value is not False and value not in (None, [], self.settings.get('default'))
 
-    def _list_help_clauses(self) -> Iterator[str]:
-        """Yield the clauses that the help adds: repetition, default, microversions."""
-        if self.settings.get('action') not in (None, *_FLAGS):
+    def _list_help_clauses(self, help: str) -> Iterator[str]:
+        """Yield the clauses that the help lacks: repetition, default, microversions."""
+        is_repeated = self.settings.get('action') not in (None, *_FLAGS)
+        if is_repeated and 'repeated' not in help.lower():
             yield 'may be repeated'
         default = self.settings.get('default')
         if default not in (None, '', '-', []) and default is not False:

@@ -60,7 +60,7 @@ def _describe_writing(
 ) -> Iterator[str]:
     """Yield the sentences that say if a command asks before it writes, and what undoes it."""
     names = {option.dest for option in options}
-    asks, is_dry_run_possible = 'yes' in names, 'dry_run' in names
+    asks, is_dry_run_possible = 'yes' in names and not writes, 'dry_run' in names
     is_write = writes or (endpoint is not None and not endpoint.is_read)
     if {'yes', 'provider', 'match'} <= names:
         yield 'Without a selector such as --match, the command writes at once and asks nothing.'
@@ -78,7 +78,8 @@ def _describe_writing(
 
 def format_statuses(statuses: Sequence[tuple[ExitStatus, str]]) -> str:
     """Return the part of the help about exit statuses: the common ones, and the given ones."""
-    lines = (f'  {int(status)}  {text}\n' for status, text in (*COMMON_STATUSES, *statuses))
+    listed = sorted((int(status), text) for status, text in (*COMMON_STATUSES, *statuses))
+    lines = (f'  {status}  {text[0].lower()}{text[1:]}\n' for status, text in listed)
     return f'Exit status:\n\n{"".join(lines)}'
 
 

@@ -67,7 +67,7 @@ class PlacementCommand(command.Command):
     app: Any
     #: The route of the service for this command; None if the command combines several.
     endpoint: ClassVar[Endpoint | None] = None
-    #: Whether a command without an endpoint writes at once, which its help says.
+    #: Whether a command without an endpoint writes and never asks, which its help says.
     writes: ClassVar[bool] = False
     #: The lowest microversion with which the command works; None: that of the endpoint.
     first_version: ClassVar[Microversion | None] = None

@@ -27,7 +27,7 @@ CONDITIONS = option.group_options(
     Option('--with-trait <trait>', since='1.18', help='Providers that have this trait'),
     Option('--with-class <resource_class>', help='Providers that have inventory of this class'),
     Option(
-        '--member-of <member_of>...',
+        '--member-of <aggregate>...',
         since='1.3',
         help='Providers in one of these aggregates, joined by commas, by UUID or by their name in '
         'Nova. Repeated, from API version 1.24 on: in each',

@@ -72,8 +72,7 @@ class AuditCloud(ChangeCommand):
     That a list lacks a server frees nothing. For a consumer that no record has, --gone is your own
     word that it is gone.
 
-    --dry-run prints the changes that --fix would make. --plan writes them as a plan and exits with
-    0.
+    --plan writes the changes that --fix would make as a plan, and exits with 0.
     """
 
     examples = ('--servers servers.json --migrations migrations.json', '--explain orphan')

@@ -67,9 +67,11 @@ class ShowCapacity(base.Lister):
 
     Placement grants each class, and each group, from one provider of a tree, or from a provider
     that shares with the tree. The count follows the same rule.
+
+    In a job of cron, --fail-above ends with status 3 if more than this part is used anywhere.
     """
 
-    examples = ('--fits VCPU=4,MEMORY_MB=8192 --snapshot cloud.json',)
+    examples = ('--fits VCPU=4,MEMORY_MB=8192 --snapshot cloud.json', '--fail-above 80')
     auth_required = False
     options = (
         Option(

@@ -43,7 +43,7 @@ class WriteReport(base.PlacementCommand):
     statuses = ((ExitStatus.DIFFERS, _UNUSABLE),)
     options = (
         *cloud_options.OPTIONS,
-        Option('--plan', help='Show the effect of this plan file'),
+        Option('--plan <file>', help='Show the effect of this plan file'),
         Option(
             '--drain <file>',
             help='Show this file of drain plan -o: the hosts before and after, and the waves',

@@ -45,6 +45,10 @@ _SHOWN_CHARACTERS = 1000
 class RunBatch(base.PlacementCommand):
     """Run the command on each line, in one process and on one authenticated connection.
 
+    Example:
+
+      printf 'trait create CUSTOM_A\\ntrait list --name startswith:CUSTOM_' | placement batch -
+
     Each line is a command as you type it, with or without openstack or placement before it, quoted
     as for a shell. # before a word begins a comment. Control characters other than tabs are errors,
     and so are lines longer than 128 KiB. Each line may have its own --os-placement-api-version,
@@ -52,10 +56,6 @@ class RunBatch(base.PlacementCommand):
 
     The command prints each line with its number and exit status, then the output. It stops at the
     first line that fails, unless you give --keep-going. The exit status is the worst of all lines.
-
-    Example:
-
-      printf 'trait create CUSTOM_A\\ntrait list --name startswith:CUSTOM_' | placement batch -
     """
 
     auth_required = False

@@ -11,12 +11,12 @@ from placementclient.commands.framework.option import Option
 class PrintCompletion(base.PlacementCommand):
     """Print a script that completes commands, options, choices, and names of the cloud.
 
-    A key press asks for names of resource providers, resource classes and traits at most once a
-    minute, and waits 2 seconds at most.
-
     Example:
 
       source <(placement complete bash)
+
+    A key press asks for names of resource providers, resource classes and traits at most once a
+    minute, and waits 2 seconds at most.
     """
 
     auth_required = False

@@ -245,11 +245,12 @@ class ShowReshape(DocumentCommand):
 class RehearseReshape(base.Lister):
     """Rehearse a plan on a scratch embedded Placement that is loaded from a snapshot.
 
-    The command sends the requests of "apply", verifies, and rolls back; the real service code
-    decides if it grants them. It prints the result of each tree, there and back, and differences.
+    Your cloud is not asked, and nothing in it changes. In the scratch Placement, the command sends
+    the requests of "apply", verifies, and rolls back; the real service code decides if it grants
+    them. It prints the result of each tree, there and back, and differences.
     """
 
-    examples = ('plan.json --snapshot cloud.json',)
+    examples = ('plan.json --snapshot cloud.json', 'plan.json --snapshot cloud.json --tree gpu1')
     auth_required = False
     column_names = ('stage', 'tree', 'state', 'reason')
     statuses = (

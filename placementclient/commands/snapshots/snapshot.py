@@ -160,15 +160,16 @@ class DiffSnapshot(base.Lister):
 class RestoreSnapshot(ChangeCommand):
     """Restore a Placement from a snapshot: classes, traits, providers, allocations.
 
-    The command only creates objects, so it asks nothing, with or without --yes. It refuses if a
-    provider with a name or UUID of the snapshot exists. --missing completes a restore that was
-    killed, and creates deleted objects again. It writes nothing if a provider has changed. --tree
-    restores only some trees with their allocations. --allocations restores only allocations, if the
-    service has the providers again. Consumers that have moved or changed since the snapshot are
+    The command only creates objects, so --yes changes nothing. It refuses if a provider with a name
+    or UUID of the snapshot exists. --missing completes a restore that was killed, and creates
+    deleted objects again. It writes nothing if a provider has changed. --tree restores only some
+    trees with their allocations. --allocations restores only allocations, if the service has the
+    providers again. Consumers that have moved or changed since the snapshot are
     left alone.
     """
 
     examples = ('cloud.json.gz --missing', 'cloud.json.gz --tree compute1 --servers nova')
+    writes = True
     # Consumers that are left alone are no error, even if nothing else was to be restored.
     status_if_all_undone = errors.ExitStatus.PARTIAL
     options = (

@@ -57,7 +57,7 @@ def test_groups_with_one_heading_are_one_and_those_of_formats_are_last():
     made = parser()
     made.add_argument_group('json formatter').add_argument('--indent', help='Indent it.')
     made.add_argument_group('changes').add_argument('--yes', help='Do not ask.')
-    made.add_argument_group('CSV Formatter').add_argument('--quote', help='Quote it.')
+    made.add_argument_group('CSV Formatter').add_argument('--lines', help='Line it.')
     made.add_argument_group('changes').add_argument('--plan', help='Plan it.')
     shown = made.format_help()
     assert shown.endswith(
@@ -68,7 +68,7 @@ changes:
 
 output:
   --indent INDENT       Indent it.
-  --quote QUOTE         Quote it.
+  --lines LINES         Line it.
 """
     )
     assert '--hidden' not in shown
@@ -89,6 +89,10 @@ output:
             ['  program --name \\', "    'one two three' \\", '    --yes'],
         ),
         ('  program --max-width 8', ['  program --max-width 8']),
+        (
+            '  program a --tree compute1 --yes',
+            ['  program a \\', '    --tree compute1 \\', '    --yes'],
+        ),
     ],
 )
 def test_paragraphs_and_items_are_wrapped_and_commands_stay_commands(text, lines):
