@@ -50,7 +50,9 @@ class ChangeRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TreeResult:
-    """The result of one tree: left alone only if nothing of it is changed, else done in part.
+    """The result of a run for one tree.
+
+    It is left alone only if nothing of it was changed; otherwise it is done in part.
 
     :param reason: why it is not done, or a remark; without its full stop
     :param error: the exception, if one was raised

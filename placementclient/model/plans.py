@@ -86,7 +86,7 @@ class UnplannedTree(msgspec.Struct, frozen=True, gc=False):
 
 
 class ProviderChange(msgspec.Struct, frozen=True, gc=False):
-    """A provider before and after; ``None`` where it does not exist."""
+    """A provider before and after a change; ``None`` where it does not exist."""
 
     before: ProviderState | None
     after: ProviderState | None
@@ -155,7 +155,7 @@ class ProviderChange(msgspec.Struct, frozen=True, gc=False):
 
 
 class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
-    """A consumer before and after; if it does not exist, it has no allocations."""
+    """A consumer before and after a change; where it does not exist, it has no allocations."""
 
     before: Consumer
     after: Consumer

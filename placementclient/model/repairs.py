@@ -30,8 +30,8 @@ class LowerReserved:
 class FreeAllocations:
     """Delete the allocations of a consumer on some providers.
 
-    :param consumer: as it was when this was decided
-    :param provider_uuids: some of those that it holds something on, or all
+    :param consumer: as it was when the command was chosen
+    :param provider_uuids: some of those with allocations of the consumer, or all
     """
 
     consumer: Consumer

@@ -169,7 +169,7 @@ class Server(ListRecord, frozen=True, gc=False):
 
     @property
     def is_in_silent_cell(self) -> bool:
-        """Return whether its cell does not answer, so that Nova has no more than its project."""
+        """Return whether its cell does not answer, so that Nova knows only its project."""
         return self.status == 'UNKNOWN' and UNSET in (self.flavor, self.image)
 
     @property
@@ -343,7 +343,7 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
 
 
 class HostAggregate(ListRecord, frozen=True, gc=False):
-    """A host aggregate.
+    """A host aggregate of Nova.
 
     :param uuid: of the aggregate in Placement, too
     """

@@ -82,7 +82,7 @@ class Draft:
         self.unknown = list(server.unknown)
 
     def note_missing(self, part: str, source: str) -> None:
-        """Record that a part of the request is unknown, as a source of facts is not given."""
+        """Record that a part of the request is unknown, as a source of facts is missing."""
         self.unknown.append(f'{part} ({source} not given)')
 
     def add_group(self, suffix: str, group: OpenGroup) -> None:

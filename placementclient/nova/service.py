@@ -81,7 +81,7 @@ class ServiceFailure(ServiceRefusal):
 
 
 class UnfilteredList(ServiceRefusal):
-    """Nova ignores filters from this caller, so its list has other servers than those asked for."""
+    """Nova ignored the filters of a request from this caller: its list may have any servers."""
 
 
 class ServiceSilence(ServiceError):

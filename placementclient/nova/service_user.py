@@ -39,7 +39,7 @@ class ServiceUser(NamedTuple):
 
 
 def load_service_user(text: str, path: str) -> ServiceUser:
-    """Return the user of a file, made by keystoneauth's own loaders.
+    """Return the service user that the text of a configuration file describes.
 
     :raises errors.BadFile: if the file, or the authentication that it describes, cannot be read; no
         value of an option is in its message

@@ -28,7 +28,7 @@ digraph placement {
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PictureNode:
     """A provider in a picture.
 
     :param notes: its traits and its allocations, as far as they are shown
@@ -49,10 +49,10 @@ class Node:
         return format_usage(resource_class, self.state.used(resource_class), capacity)
 
 
-class Row(NamedTuple):
-    """The providers of one tree before and after a plan; or those of a cloud, without a name."""
+class PictureRow(NamedTuple):
+    """The providers of a tree before and after a plan; or all those of a cloud, without a name."""
 
-    sides: Sequence[Sequence[Node]]
+    sides: Sequence[Sequence[PictureNode]]
     name: str = ''
     uuid: str = ''
 
@@ -64,7 +64,7 @@ class Picture(NamedTuple):
     """
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[PictureRow]
     is_titled: bool = False
 
 
@@ -75,7 +75,7 @@ def make_tree_picture(
 
     :param assuming: the paths of the files of assumptions
     """
-    drawn: dict[str, Node] = {}
+    drawn: dict[str, PictureNode] = {}
     sharing: dict[str, tuple[ProviderState, list[str]]] = {}
     for tree in trees:
         for state in tree.providers():
@@ -84,9 +84,9 @@ def make_tree_picture(
         for state in tree.sharing:
             sharing.setdefault(state.uuid, (state, []))[1].append(tree.root.uuid)
     for uuid, (state, roots) in sharing.items():
-        drawn[uuid] = replace(drawn.get(uuid, Node(state)), serves=tuple(roots))
+        drawn[uuid] = replace(drawn.get(uuid, PictureNode(state)), serves=tuple(roots))
     title = f'{_TITLE}, assuming: {", ".join(assuming)}' if assuming else _TITLE
-    return Picture(title, [Row([list(drawn.values())])], is_titled=bool(assuming))
+    return Picture(title, [PictureRow([list(drawn.values())])], is_titled=bool(assuming))
 
 
 def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: bool) -> Picture:
@@ -95,7 +95,7 @@ def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: b
     :param traits: show all traits; otherwise only those that the plan changes
     """
     rows = [
-        Row(
+        PictureRow(
             [
                 list(_make_nodes(change.before, change.after, traits, allocations)),
                 list(_make_nodes(change.after, change.before, traits, allocations)),
@@ -110,7 +110,7 @@ def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: b
 
 def _make_nodes(
     snapshot: Snapshot, other: Snapshot, traits: bool, allocations: bool
-) -> Iterator[Node]:
+) -> Iterator[PictureNode]:
     """Yield the providers of a snapshot, each marked with its differences from another snapshot."""
     for state in snapshot.walk():
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
@@ -132,9 +132,9 @@ def _make_nodes(
 
 def _make_node(
     snapshot: Snapshot, state: ProviderState, traits: Iterable[str], allocations: bool
-) -> Node:
+) -> PictureNode:
     holdings = _describe_allocations(snapshot, state) if allocations else ()
-    return Node(state, (*sorted(traits), *holdings), state.provider.parent_provider_uuid)
+    return PictureNode(state, (*sorted(traits), *holdings), state.provider.parent_provider_uuid)
 
 
 def draw_dot(picture: Picture) -> str:
@@ -145,7 +145,7 @@ def draw_dot(picture: Picture) -> str:
     return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
 
 
-def _draw_sides(row: Row) -> Iterator[str]:
+def _draw_sides(row: PictureRow) -> Iterator[str]:
     """Yield two groups of nodes in the language of Graphviz: a tree before and after a plan."""
     for title, side in zip(SIDES, row.sides, strict=True):
         prefix = f'{row.uuid} {title} '
@@ -163,7 +163,7 @@ def _draw_sides(row: Row) -> Iterator[str]:
         yield f'  {" -> ".join(ids)} [style=invis];'
 
 
-def _draw_nodes(nodes: Iterable[Node], prefix: str = '') -> Iterator[str]:
+def _draw_nodes(nodes: Iterable[PictureNode], prefix: str = '') -> Iterator[str]:
     """Yield nodes and their edges in the language of Graphviz.
 
     :param prefix: the beginning of the identifiers of nodes
@@ -178,7 +178,7 @@ def _draw_nodes(nodes: Iterable[Node], prefix: str = '') -> Iterator[str]:
             yield f'  {uuid} -> {_quote(prefix + root)} [style=dashed, label="shares"];'
 
 
-def _make_label(node: Node) -> str:
+def _make_label(node: PictureNode) -> str:
     """Return the label of a node in the language of Graphviz, with the changed lines in color."""
     # Each line with True if the plan changes it.
     lines = [

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from placementclient.basis.printable import escape_line
 from placementclient.render import style
-from placementclient.render.graphs import CHANGED, SIDES, Node, Picture, escape_xml
+from placementclient.render.graphs import CHANGED, SIDES, Picture, PictureNode, escape_xml
 from placementclient.render.trees import describe_limits
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
@@ -74,7 +74,7 @@ class _Card:
     :param breadth: the width of the card and of its descendants, with the gaps
     """
 
-    node: Node
+    node: PictureNode
     width: float
     height: float
     x: float = 0.0
@@ -154,7 +154,7 @@ def _find_right_edge(groups: Iterable[Mapping[str, _Card]]) -> float:
     return max((card.x + card.width for card in _merge_cards(groups)), default=0.0)
 
 
-def _make_card(node: Node) -> _Card:
+def _make_card(node: PictureNode) -> _Card:
     """Return the card of a provider, wide enough for its texts; it has no position yet."""
     rows = [node.format_usage(name) for name in node.state.inventories]
     names = [len(name) for name in node.state.inventories]
@@ -253,7 +253,7 @@ def _make_class_attribute(*names: str, is_changed: bool) -> str:
     return f'class="{" ".join(filter(None, (*names, "changed" if is_changed else "")))}"'
 
 
-def _make_tooltip(node: Node) -> str:
+def _make_tooltip(node: PictureNode) -> str:
     state = node.state
     lines = [f'{escape_line(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):

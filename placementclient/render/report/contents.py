@@ -59,7 +59,7 @@ class Wave(NamedTuple):
 
 
 class DrainSection(NamedTuple):
-    """The part of the page about a drain.
+    """The section of the page about a drain.
 
     :param messages: the answer in sentences
     :param emptied: the names of the hosts that are emptied
