@@ -89,6 +89,10 @@ class DirectError(PlacementError):
     """The embedded service cannot be used: not installed, or no usable database."""
 
 
+class DatabaseError(DirectError):
+    """The database of the embedded service cannot be used."""
+
+
 class Differs(PlacementError):
     """The service has other providers, allocations or generations than expected."""
 

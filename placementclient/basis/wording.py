@@ -16,7 +16,8 @@ _OWN_COMMAND = re.compile(r'\bplacement(?= (?:resource|allocation candidate|trai
 #: that ends as a clause does belongs to a sentence.
 _LAST_COMMAND = re.compile(
     r'(?:(?P<text>.*:) +| *(?:\d+\. )?)'
-    r'(?P<command>(?:placement|openstack|nova-manage|mkdir|iconv|pip|rm)(?: +\S*[^\s.,;:?!)])+)'
+    r'(?P<command>(?:[A-Z_]+=\S+ )?'
+    r'(?:placement|openstack|(?:nova|placement)-manage|mkdir|iconv|pip|rm)(?: +\S*[^\s.,;:?!)])+)'
 )
 #: The words that people use for names that look different.
 _SYNONYMS = {

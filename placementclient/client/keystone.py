@@ -45,6 +45,9 @@ def _translate_failure(failure: Exception, session: Session | None) -> Placement
         # Only Keystone's refusals are raised: the service's own answers raise nothing.
         return errors.Unreachable(f'No token: {unreachable.describe_failure(failure)}')
     if isinstance(failure, exceptions.CatalogException):
+        url = _read_identity(session).get('auth_url')
+        if url and not unreachable.has_scheme(url):
+            return unreachable.make_url_error(url)
         return errors.NoEndpoint(
             f'{failure} With auth type none give --os-endpoint, with Keystone look at '
             '"openstack catalog show placement"'

@@ -2,6 +2,7 @@
 """The reason for a failed connection, in words for operators."""
 
 import itertools
+import re
 import ssl
 import urllib.parse
 from collections.abc import Iterable, Mapping
@@ -42,6 +43,9 @@ def describe_failure(failure: Exception) -> str:
     """Return a sentence about a failed connection; for any other failure, its text."""
     cause = _find_cause(failure)
     if isinstance(cause, _UNUSABLE):
+        url = find_url(failure)
+        if url and not has_scheme(url):
+            return f'{url} has no http:// or https:// before it'
         return (
             f'{strip_credentials(str(cause))}: the URL of a service begins with https:// or '
             'http://, and a host follows'
@@ -65,12 +69,28 @@ def describe_failure(failure: Exception) -> str:
 def find_url(failure: Exception) -> str | None:
     """Return the URL of the request that failed to connect."""
     cause = _find_cause(failure)
+    if isinstance(cause, exceptions.InvalidSchema | exceptions.MissingSchema):
+        url = ''.join(re.findall("'(.+?)'", str(cause))[:1])
+        return strip_credentials(url if '://' in url else url.rpartition('@')[2])
     return str(cause.request.url) if cause and cause.request else None
+
+
+def has_scheme(url: str) -> bool:
+    """Return whether a URL begins with ``http://`` or the like, however mistyped."""
+    return re.match('[a-z]+:/', url) is not None
+
+
+def make_url_error(url: str) -> errors.NotSent:
+    """Return the error for a URL that lacks ``http://`` or ``https://``."""
+    error = errors.NotSent(f'{url} has no http:// or https:// before it')
+    error.url = url
+    return error
 
 
 def find_url_source(service_url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
     """Return the option, the variable or the file with the URL of a service."""
-    origin = '://'.join(urllib.parse.urlsplit(service_url)[:2])
+    scheme, separator, rest = service_url.rpartition('://')
+    origin = f'{scheme}{separator}{rest.partition("/")[0]}'
     words = list(argv)
     for option, value in itertools.pairwise([*words, '']):
         name, equals, text = option.partition('=')

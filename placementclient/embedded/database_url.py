@@ -21,6 +21,8 @@ _OF_THE_FILE = (
     cfg.RequiredOptError,
 )
 UNREADABLE = 'a database whose URL cannot be read'
+#: What to check where no database answers.
+CHECKS = '. Check that the database server runs, and the host, port and user of the URL'
 
 
 def hide_password(url: str | URL) -> str:
@@ -45,10 +47,11 @@ def describe_failure(failure: Exception, url: str) -> str:
             return 'the file is not a SQLite database; a snapshot is for --snapshot FILE'
         secrets = itertools.chain([parsed.password], *parsed.normalized_query.values())
         if not any(secret and str(secret) in message for secret in secrets):
-            return message
+            is_silent = isinstance(failure, exception.DBConnectionError)
+            return f'{message}{CHECKS}' if is_silent else message
     kinds = 'mysql+pymysql://…, postgresql+psycopg2://… or sqlite:////folder/file'
     if os.path.isfile(url):
-        return f'it is a path; the URL is sqlite:///{os.path.abspath(url)}'
+        return f'it is a path; type sqlite:///{os.path.abspath(url)}'
     return f'{type(failure).__name__}; a URL is {kinds}'
 
 

@@ -8,6 +8,7 @@ import functools
 import logging
 import os
 import re
+import shlex
 import tempfile
 import threading
 import traceback
@@ -140,8 +141,23 @@ def _explain_failures(subject: str, url: str = '') -> Iterator[None]:
         LOG.debug('%s:\n%s', type(error).__name__, stack)
         reason = database_url.describe_failure(error, url)
         if subject == database_url.UNREADABLE:
-            raise errors.DirectError(f'Cannot parse the database URL: {reason}') from None
-        raise errors.DirectError(f'No embedded Placement on {subject}: {reason}') from None
+            raise errors.DatabaseError(f'Cannot parse the database URL: {reason}') from None
+        raise errors.DatabaseError(f'No embedded Placement on {subject}: {reason}') from None
+
+
+def _make_missing_database_error(path: Path) -> errors.DatabaseError:
+    """Return the error for a SQLite file that does not exist, with a file of a similar name."""
+    folder = path.parent
+    near = suggest_similar(path.name, os.listdir(folder)) if folder.is_dir() else ''
+    absent = '' if folder.is_dir() else f': the folder {folder} does not exist'
+    missing = errors.DatabaseError(
+        f'There is no database {path}{absent}{near or ". Check the path"}'
+    )
+    if not near:
+        url = shlex.quote(_make_sqlite_url(path.absolute()))
+        variable = f'OS_PLACEMENT_DATABASE__CONNECTION={url}'
+        missing.next_steps = (f'For an empty Placement: {variable} placement-manage db sync',)
+    return missing
 
 
 def _make_sqlite_url(path: Path) -> str:
@@ -241,15 +257,7 @@ class Service:
         if url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:'):
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
-                near = (
-                    suggest_similar(path.name, os.listdir(path.parent))
-                    if path.parent.is_dir()
-                    else ''
-                )
-                raise errors.DirectError(
-                    f'There is no database {path}{near or "."} Check the path; to make an empty '
-                    f'one, {sync}'
-                )
+                raise _make_missing_database_error(path)
         revision, (head, revisions) = _read_revision(self._engine), _list_revisions()
         if revision == head:
             return
@@ -261,7 +269,7 @@ class Service:
             fault = f'has an old schema ({revision}, not {head}): {sync}'
         else:
             fault = f'has a schema that this openstack-placement does not know ({revision})'
-        raise errors.DirectError(f'The database {database_url.hide_password(url)} {fault}')
+        raise errors.DatabaseError(f'The database {database_url.hide_password(url)} {fault}')
 
     def migrate_schema(self) -> None:
         """Create the schema, or upgrade it."""

@@ -30,8 +30,16 @@ _DECIDE = (
 )
 
 
-def format_failure(failure: errors.PlacementError) -> Iterator[str]:
-    """Yield the lines of an error message, then the next steps."""
+def format_failure(failure: errors.PlacementError, hint: str = '') -> Iterator[str]:
+    """Yield the lines of an error, with a hint at their end; then the next steps."""
+    *lines, last = _format_facts(failure)
+    yield from (*lines, f'{last}{hint.removeprefix(".") if last.endswith("?") else hint}')
+    if failure.next_steps:
+        yield format_next_steps(failure.next_steps)
+
+
+def _format_facts(failure: errors.PlacementError) -> Iterator[str]:
+    """Yield the lines of an error message."""
     # Not loaded before something is wrong.
     from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 
@@ -51,8 +59,6 @@ def format_failure(failure: errors.PlacementError) -> Iterator[str]:
             yield f'… and {len(failure.faults) - MOST_FAULTS} more'
     else:
         yield str(failure)
-    if failure.next_steps:
-        yield format_next_steps(failure.next_steps)
 
 
 def _list_faults(faults: Iterable[errors.BadFile]) -> Iterator[str]:

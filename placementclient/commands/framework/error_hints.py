@@ -8,9 +8,10 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from placementclient.basis.errors import NoSuchProvider, PlacementError
+from placementclient.basis.errors import DatabaseError, NoSuchProvider, PlacementError
 from placementclient.client import errors
 from placementclient.model.providers import is_uuid
 
@@ -48,7 +49,12 @@ class ErrorHints:
             origin = unreachable.find_url_source(failure.url, sys.argv, os.environ)
             # The other messages name it themselves.
             named = f' {failure.url.partition("?")[0]}' if isinstance(failure, _FOREIGN) else ''
+            if not unreachable.has_scheme(failure.url):
+                bare = os.environ.get(origin) or f'{failure.url.partition("/")[0]}/…'
+                return f'. The URL is from {origin}: type http://{bare.rpartition("@")[2]}'
             return f'. The URL{named} is from {origin}'
+        if isinstance(failure, DatabaseError):
+            return f'. The URL is from {_find_database_source(sys.argv, os.environ)}'
         consumer = vars(args).get('consumer')
         if consumer and consumer in str(failure) and (near := suggest_whole_uuid(consumer)):
             return near
@@ -65,6 +71,17 @@ class ErrorHints:
             typed = vars(args).get('name') or ''
             self._suggestions[key] = names.suggest_name(client, failure, typed)
         return self._suggestions[key]
+
+
+def _find_database_source(argv: Iterable[str], variables: Mapping[str, str]) -> str:
+    """Return the option, the variable or the file with the database of the embedded Placement."""
+    given = {word.partition('=')[0] for word in argv} | {n for n in variables if variables[n]}
+    names = (
+        name
+        for option in ('database', 'conf')
+        for name in (f'--os-placement-{option}', f'OS_PLACEMENT_{option.upper()}')
+    )
+    return next((name for name in names if name in given), 'clouds.yaml')
 
 
 def suggest_whole_uuid(consumer: str) -> str:

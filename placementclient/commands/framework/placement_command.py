@@ -320,7 +320,7 @@ class PlacementCommand(command.Command):
         if isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
         hint = self._error_hints.find_hint(failure, self.client_if_used, self.args)
-        message = '\n'.join(failures.format_failure(named)) + hint
+        message = '\n'.join(failures.format_failure(named, hint))
         if message.startswith(NO_SUBJECT):
             message = f'{self._parser.prog}: {message}'
         if self.app.options.debug:

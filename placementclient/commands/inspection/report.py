@@ -74,7 +74,7 @@ class WriteReport(base.PlacementCommand):
         from placementclient.runs import storage
 
         if self.args.output == disk.STANDARD and self.app.stdout.isatty():
-            raise errors.UsageError('The report is a page for a browser: give its file with -o')
+            self.exit_with_usage('the following arguments are required: -o')
         # A missing template is an error before the cloud is read, which takes long.
         template = page.load_template()
         plan = storage.read_plan(self.args.plan) if self.args.plan else None

@@ -77,8 +77,13 @@ class SetAggregate(base.Lister):
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
             missing = errors.BadArgument('A generation must be specified.')
             names = shlex.join([self.args.provider, *(self.args.aggregate or ['AGGREGATE'])])
+            provider = shlex.quote(self.args.provider)
+            options = ' '.join(f'--aggregate {name}' for name in self.args.aggregate or ())
             missing.next_steps = (
                 f'Add without a generation: placement resource provider aggregate add {names}',
+                f'Or replace all: placement resource provider aggregate set {provider} {options} '
+                f'--generation "$(placement resource provider show {provider} -f value -c '
+                'generation)"',
             )
             raise missing
         aggregates = filter_options.find_aggregate_uuids(

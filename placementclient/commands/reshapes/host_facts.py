@@ -90,7 +90,7 @@ class WriteAssignments(base.Lister):
         from placementclient.hosts.balance import complete_rows
 
         if bool(self.args.host_facts) == bool(self.args.servers):
-            raise errors.UsageError('Either --host-facts or --servers is needed')
+            self.exit_with_usage('the following arguments are required: --host-facts or --servers')
         if bool(self.args.servers) != self.args.pinned:
             raise errors.UsageError('--servers and --pinned go together')
         if self.args.pinned and not self.args.snapshot:

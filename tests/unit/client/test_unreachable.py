@@ -63,6 +63,7 @@ def message(url, timeout=5, auth=None, endpoint=endpoints.LIST_TRAITS):
 )
 def test_an_error_names_the_source_of_the_url(argv, variables, source):
     assert unreachable.find_url_source('http://a:1/traits', argv, variables) == source
+    assert unreachable.find_url_source('a:1/traits', argv, variables) == source
 
 
 def test_a_refused_connection_is_an_error_with_the_url():
@@ -117,13 +118,14 @@ def test_an_answer_that_breaks_off_is_an_error(serve, headers, body):
 
 @pytest.mark.parametrize(
     'url',
-    ['ftp://cloud.test', 'cloud.test:8778', 'cloud.test', 'http://', 'http://a b', 'http://['],
+    ['ftp://cloud.test', 'a:b@cloud.test:8778', 'cloud.test', 'http://', 'http://a b', 'http://['],
 )
 def test_a_malformed_url_is_refused_without_a_retry(url, monkeypatch):
+    rule = 'begins with https:// or http://|^cloud.test.*/.* has no http:// or https:// before it'
     client = Client(Session(Token(url, 'a-token')), HIGHEST)
     monkeypatch.setattr('time.sleep', lambda seconds: pytest.fail('no retry helps'))
     for endpoint in (endpoints.LIST_TRAITS, endpoints.CREATE_CLASS):
-        with pytest.raises(errors.NotSent, match='begins with https:// or http://') as raised:
+        with pytest.raises(errors.NotSent, match=rule) as raised:
             client.send(endpoint)
         assert not raised.value.may_be_done
 

@@ -3,6 +3,7 @@
 
 import pytest
 
+from placementclient.cli import shell
 from placementclient.producers import names
 from tests.unit.dialogue import CONSUMER, RP, Exchange, fault, get, provider, put
 
@@ -190,8 +191,8 @@ def test_a_dry_run_names_the_classes_and_values_that_placement_would_not_keep(pl
 
 def test_aggregates_without_a_generation_are_answered_with_add(placement, service):
     result = placement(f'resource provider aggregate set {RP} --aggregate {RP}', version='1.39')
-    step = f'Next: Add without a generation: placement resource provider aggregate add {RP} {RP}\n'
-    assert result.stderr.endswith(step)
+    step = f'1. Add without a generation: placement resource provider aggregate add {RP} {RP}\n'
+    assert step in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -360,3 +361,37 @@ def test_an_amount_with_a_unit_is_answered_with_the_number_of_units(placement, c
 def test_a_resource_without_an_amount_is_answered_with_an_example(placement):
     refused = placement(f'resource provider allocation resize {CONSUMER} --resource VCPU')
     assert 'of form <resource_class>=<value>, such as VCPU=4' in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ('variables', 'sentence'),
+    [
+        (
+            {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'u:p@127.0.0.1:8778'},
+            '127.0.0.1:8778/traits has no http:// or https:// before it. The URL is from '
+            'OS_ENDPOINT: type http://127.0.0.1:8778\n',
+        ),
+        (
+            {'OS_AUTH_URL': '127.0.0.1:9/v3', 'OS_USERNAME': 'u', 'OS_PASSWORD': 'x'},
+            '127.0.0.1:9/v3 has no http:// or https:// before it. The URL is from '
+            'OS_AUTH_URL: type http://127.0.0.1:9/v3\n',
+        ),
+        (
+            {
+                'OS_AUTH_TYPE': 'placement_direct',
+                'OS_PLACEMENT_DATABASE': 'sqlite:////nowhere/p.sqlite',
+            },
+            'There is no database /nowhere/p.sqlite: the folder /nowhere does not exist. Check the '
+            'path. The URL is from OS_PLACEMENT_DATABASE\nNext: For an empty Placement: '
+            'OS_PLACEMENT_DATABASE__CONNECTION=sqlite:////nowhere/p.sqlite placement-manage db '
+            'sync\n',
+        ),
+    ],
+)
+def test_a_wrong_url_of_a_variable_is_answered_with_the_right_one(
+    monkeypatch, capsys, variables, sentence
+):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert shell.main(['trait', 'list']) == 1
+    assert capsys.readouterr().err == sentence

@@ -83,4 +83,6 @@ def test_no_error_about_a_file_prints_the_password_of_the_database(url, line, tm
 def test_the_words_of_a_driver_are_printed_without_its_numbers():
     cause = OperationalError('', {}, Exception(2003, "Can't connect to h"))
     failure = exception.DBConnectionError(cause)
-    assert database_url.describe_failure(failure, 'mysql+pymysql://h/p') == "Can't connect to h"
+    assert database_url.describe_failure(failure, 'mysql+pymysql://h/p') == (
+        f"Can't connect to h{database_url.CHECKS}"
+    )

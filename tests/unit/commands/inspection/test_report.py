@@ -30,8 +30,9 @@ def test_the_file_appears_at_once_and_is_its_owners(placement, tmp_path):
 
 def test_report_refuses_to_print_to_a_terminal(placement, monkeypatch):
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
-    message = 'The report is a page for a browser: give its file with -o\n'
-    assert placement(REPORT) == Result(2, '', message)
+    refused = placement(REPORT)
+    assert (refused.status, refused.stdout) == (2, '')
+    assert 'the following arguments are required: -o. Example: ' in refused.stderr
     assert placement(f'{REPORT} --snapshot nowhere.json -o x.html').status == 1
 
 

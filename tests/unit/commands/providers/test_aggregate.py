@@ -20,8 +20,11 @@ SET = f'resource provider aggregate set {RP} --aggregate {AGG2} --aggregate {AGG
 BARE = f'{SET} -f value'
 PRESENT = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 8}
 NEEDED = (
-    'A generation must be specified.\nNext: Add without a generation: '
+    'A generation must be specified.\nNext:\n  1. Add without a generation: '
     f'placement resource provider aggregate add {RP} {AGG2} {AGG}\n'
+    f'  2. Or replace all: placement resource provider aggregate set {RP} --aggregate {AGG2} '
+    f'--aggregate {AGG} --generation "$(placement resource provider show {RP} -f value -c '
+    'generation)"\n'
 )
 ROWS = f'{AGG2}\n{AGG}\n'
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'

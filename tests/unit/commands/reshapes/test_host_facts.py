@@ -41,7 +41,7 @@ def test_pinned_names_consumers_that_the_list_does_not_explain(placement, files,
 @pytest.mark.parametrize(
     ('options', 'reason'),
     [
-        ('', 'Either --host-facts or --servers is needed'),
+        ('', 'required: --host-facts or --servers. Example: '),
         ('--servers {servers}', '--servers and --pinned go together'),
         ('--servers {servers} --pinned', '--pinned needs --snapshot'),
     ],
@@ -49,5 +49,5 @@ def test_pinned_names_consumers_that_the_list_does_not_explain(placement, files,
 def test_options_that_need_other_options_are_refused_alone(placement, files, options, reason):
     command = f'resource provider reshape assignments {options} -o {{output}}'
     result = placement(command.format(**files))
-    assert (result.status, result.stderr.startswith(reason)) == (2, True)
+    assert (result.status, reason in result.stderr) == (2, True)
     assert not files['output'].exists()
