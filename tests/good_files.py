@@ -14,7 +14,7 @@ from typing import Any
 from placementclient.changes.records import changes, journals, plans
 from placementclient.changes.records.journals import JournalEntry
 from placementclient.client.http import Client
-from placementclient.files import disk, specifications
+from placementclient.files import disk, kinds, specifications
 from placementclient.hosts import archive, device_spec, devices
 from placementclient.nova import host_records, records
 from placementclient.planner import planner
@@ -111,14 +111,14 @@ def tar(files=FACTS):
     return content.getvalue()
 
 
-def text_with(parse):
+def text_with(parse, kind):
     """What reads a file by its text."""
-    return lambda path: parse(disk.read_text(path), path)
+    return lambda path: parse(disk.read_text(path, kind), path)
 
 
-def document_with(parse):
+def document_with(parse, name='servers'):
     """What reads a file by what its JSON or YAML says."""
-    return lambda path: parse(disk.read_document(path), path)
+    return lambda path: parse(disk.read_document(path, kinds.LISTS[name]), path)
 
 
 def separated(by):
@@ -163,9 +163,14 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'journal': (partial(engines.load_carrier, Client(None), PLAN), [of_journal()]),
     'specification': (storage.read_spec_and_rows, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
-    'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),
+    'document': (
+        partial(disk.read_document, needed=kinds.SPECIFICATION),
+        [YAML.encode(), of_json(SPEC)],
+    ),
     'declaration': (
-        text_with(declarations.parse_declarations),
+        lambda path: declarations.parse_declarations(
+            disk.read_text(path, kinds.TREES, kinds.NOVA_PROVIDERS), path
+        ),
         [DECLARED.encode(), of_json(PROVIDERS)],
     ),
     'servers': (document_with(records.decode_servers), [of_json({'servers': SERVERS})]),
@@ -173,29 +178,38 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
         document_with(lambda document, path: records.decode_server_details(document, path, {})),
         [of_json(SERVERS)],
     ),
-    'migrations': (document_with(records.decode_migrations), [of_json(MIGRATIONS)]),
-    'aggregates': (document_with(records.decode_aggregates), [of_json({'aggregates': AGGREGATES})]),
-    'flavors': (document_with(records.decode_flavors), [of_json({'flavors': [FLAVOR]})]),
+    'migrations': (document_with(records.decode_migrations, 'migrations'), [of_json(MIGRATIONS)]),
+    'aggregates': (
+        document_with(records.decode_aggregates, 'aggregates'),
+        [of_json({'aggregates': AGGREGATES})],
+    ),
+    'flavors': (document_with(records.decode_flavors, 'flavors'), [of_json({'flavors': [FLAVOR]})]),
     'services': (
-        document_with(host_records.decode_compute_services),
+        document_with(host_records.decode_compute_services, 'services'),
         [of_json({'services': [{'id': 's', 'host': 'h', 'status': 'enabled', 'state': 'up'}]})],
     ),
     'hypervisors': (
-        document_with(host_records.decode_hypervisors),
+        document_with(host_records.decode_hypervisors, 'hypervisors'),
         [of_json({'hypervisors': [HYPERVISOR]})],
     ),
     'limits': (
-        document_with(host_records.decode_registered_limits),
+        document_with(host_records.decode_registered_limits, 'registered_limits'),
         [of_json({'registered_limits': [{'id': 'l', 'resource_name': 'class:VCPU'}]})],
     ),
-    'nodes': (document_with(host_records.decode_baremetal_nodes), [of_json({'nodes': [NODE]})]),
-    'ports': (document_with(host_records.decode_bound_ports), [of_json({'ports': [PORT]})]),
+    'nodes': (
+        document_with(host_records.decode_baremetal_nodes, 'nodes'),
+        [of_json({'nodes': [NODE]})],
+    ),
+    'ports': (
+        document_with(host_records.decode_bound_ports, 'ports'),
+        [of_json({'ports': [PORT]})],
+    ),
     'devices': (
-        text_with(devices.parse_devices),
+        text_with(devices.parse_devices, kinds.DEVICES),
         [separated(','), separated('\t'), XML.encode(), of_json([DEVICE])],
     ),
     'device spec': (
-        text_with(device_spec.parse_device_specs),
+        text_with(device_spec.parse_device_specs, kinds.CONFIGURATION),
         [CONF.encode(), of_json({'vendor_id': '8086', 'address': '0000:81:00.0'})],
     ),
     'host facts': (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from placementclient.basis.printable import cut_text
 
@@ -74,6 +75,58 @@ class BadFile(PlacementError):
         super().__init__(f'{path or "(no name)"}{where}: {reason}')
         #: The faults, to be fixed together, in the order of the file.
         self.faults: Sequence[BadFile] = (self,)
+
+
+class FileKind(NamedTuple):
+    """A kind of file.
+
+    :param name: with its article
+    :param taken: a clause that names what takes such a file
+    :param source: the command that makes one, behind a clause: ``make one: …``
+    :param format: the format that such a file names
+    """
+
+    name: str
+    taken: str = ''
+    source: str = ''
+    format: str = ''
+    may_be_empty: bool = False
+
+    @property
+    def remedy(self) -> str:
+        """The sentence on how to get such a file, behind a full stop; else nothing."""
+        return self.source and f'. To {self.source}'
+
+    @property
+    def copy_remedy(self) -> str:
+        """The sentence on what to do with a file that was cut off, behind a full stop."""
+        return f'. Copy the file again{self.source and f", or {self.source}"}'
+
+
+class WrongFile(BadFile):
+    """A file is not of the needed kind: missing, empty, cut off, or of another kind.
+
+    :param mistake: what is wrong with the file
+    :param remedy: the end of the message, from its full stop on
+    :param taker: the option or the argument that took the file, if it is known
+    """
+
+    def __init__(
+        self,
+        path: str,
+        mistake: str,
+        needed: FileKind,
+        remedy: str = '',
+        line: int | None = None,
+        taker: str = '',
+    ) -> None:
+        self.mistake, self.needed, self.remedy = mistake, needed, remedy
+        clause = f'{taker} needs' if taker else 'expected:'
+        super().__init__(path, f'{mistake}; {clause} {needed.name}{remedy}', line)
+
+    def name_taker(self, taker: str) -> WrongFile:
+        """Return the same error with the option or the argument that took the file."""
+        return WrongFile(self.path, self.mistake, self.needed, self.remedy, self.line, taker)
 
 
 class BadFiles(BadFile):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ import yaml
 from placementclient.basis import errors
 from placementclient.basis.errors import KNOWN_KEYS
 from placementclient.basis.wording import find_closest_words, format_suggestion
-from placementclient.files.decoding import describe_content
+from placementclient.files import kinds
 from placementclient.files.json_reader import (
     LONG_NUMBER,
     LONGEST_NUMBER,
@@ -39,8 +39,6 @@ _SYMBOL, _LONGEST_SYMBOL = re.compile('[A-Z0-9_]+'), 255
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 #: The beginning of a number of another base than ten.
 _OTHER_BASE = re.compile('[-+]?(0[0-9_box]|[0-9_]+:)')
-#: The name of a whole document, or of an item of a list that is one.
-_OUTERMOST = re.compile(r'(\[\d+\])?')
 _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
 
@@ -194,8 +192,6 @@ class Cursor:
         faults, result, inside = Faults(), {}, self.mapping()
         missing = [key for key in needed if key not in inside]
         unknown = [key for key in inside if key not in readers]
-        if len(unknown) == len(inside) and _OUTERMOST.fullmatch(self.name):
-            self._refuse_other_kind(unknown)
         for key in unknown:
             near = find_closest_words([key], readers)
             hint = f'. {format_suggestion(near)}' if near else KNOWN_KEYS + ', '.join(readers)
@@ -209,12 +205,6 @@ class Cursor:
                 result[key] = readers[key](cursor)
         faults.raise_collected()
         return result
-
-    def _refuse_other_kind(self, unknown: Iterable[str]) -> None:
-        """Raise an error if unknown keys of a document are those of another kind of file."""
-        for key in unknown:
-            if other := describe_content(f'{{"{key}":'.encode()):
-                raise errors.BadFile(self.path, f'not the right file, but {other}')
 
     def mapping(self) -> dict[str, Cursor]:
         """Return the values of a mapping whose keys are any strings, as cursors."""
@@ -247,8 +237,6 @@ class Cursor:
     def items(self) -> Iterator[Cursor]:
         """Yield the items of a list, as cursors."""
         if not isinstance(self.value, list | tuple):
-            if isinstance(self.value, Mapping) and not self.name:
-                self._refuse_other_kind(self.value)
             raise self.error('has to be a list')
         for index, value in enumerate(self.value):
             yield Cursor(value, self.path, f'{self.name}[{index}]', *self._find_key_place(index))
@@ -357,8 +345,8 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     :param columns: whether errors have the column, too
     :raises errors.BadFile: if it is neither, with the line
     """
-    if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
-        raise errors.BadFile(path, 'is empty')
+    if lack := kinds.describe_lack(text.encode()):
+        raise errors.BadFile(path, lack)
 
     def make_error(problem: str, place: Place | None) -> errors.BadFile:
         line, column = place or (None, None)
@@ -382,6 +370,4 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     ) as reason:  # fmt: skip
         # PyYAML's own types raise whatever they stumble over: of "!!int ''" an IndexError.
         raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
-    if isinstance(document, str) and (other := describe_content(text.encode())):
-        raise errors.BadFile(path, f'not the right file, but {other}')
     return Cursor(document, path, '', *start)

@@ -10,8 +10,6 @@ import gzip
 import io
 import logging
 import os
-import re
-import shlex
 import sys
 from collections.abc import Iterator
 from typing import IO, Any
@@ -19,10 +17,11 @@ from typing import IO, Any
 import msgspec
 
 from placementclient.basis import errors
+from placementclient.basis.errors import FileKind
 from placementclient.basis.printable import escape_text
 from placementclient.basis.wording import describe_unsteady_trees, join_names
-from placementclient.files import cursors, snapshots, system
-from placementclient.files.decoding import FileContent, describe_content, detect_kind
+from placementclient.files import cursors, kinds, snapshots, system, texts
+from placementclient.files.decoding import FileContent
 from placementclient.files.documents import format_json, format_yaml
 from placementclient.model.snapshots import Snapshot
 
@@ -46,41 +45,20 @@ _MOST_PACKED, _SMALL = 300, 1 << 26
 #: read as YAML too, which takes a hundred times as long.
 _MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
 _JSON = msgspec.json.Decoder()
-_NO_DOCUMENT = 'not JSON or YAML: add -f json to the command that printed it'
-#: The beginnings of what OpenStackClient prints for people, and for shells.
-_PRINTED = {
-    'a table': re.compile(r'\+-+'),
-    'CSV': re.compile(r'"[^"\n]*"(,"[^"\n]*")+\s*$', re.MULTILINE),
-}
-#: The beginning of a row that it prints without a table.
-_ROW = re.compile('[0-9a-fA-F-]{32,36} ')
 
 
-def read_text(path: str, most_bytes: int = TYPED_LIMIT) -> str:
-    """Return the text of a UTF-8 file, which may be compressed with gzip."""
-    return decode_text(read_bytes(path, most_bytes), path)
+def read_text(path: str, needed: FileKind, *others: FileKind, most_bytes: int = TYPED_LIMIT) -> str:
+    """Return the text of a UTF-8 file, which may be compressed with gzip.
+
+    :param needed: the kind that an error names; the file may be of another kind of ``others`` too
+    """
+    return decode_text(read_bytes(path, needed, most_bytes), path, needed, *others)
 
 
-def decode_text(content: bytes, path: str) -> str:
-    """Return the text of a UTF-8 file; refuse a snapshot, a plan or a database."""
-    if detect_kind(content):
-        other = describe_content(content)
-        raise errors.BadFile(path, f'is {other}; this option needs another kind of file')
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        raise errors.BadFile(path, _describe_encoding(content, path)) from None
-
-
-def _describe_encoding(content: bytes, path: str) -> str:
-    """Return what is wrong with a file that is not UTF-8, and the command that converts a text."""
-    is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if not is_wide and b'\0' in content:
-        return 'not a text file'
-    encoding = 'UTF-16' if is_wide else 'ISO-8859-1'
-    what = 'UTF-16 text, not UTF-8' if is_wide else 'not UTF-8 text, perhaps Latin-1'
-    files = f'{shlex.quote(path)} > {shlex.quote(f"{path}.utf8")}'
-    return f'{what}. To convert it: iconv -f {encoding} -t UTF-8 {files}'
+def decode_text(content: bytes, path: str, needed: FileKind, *others: FileKind) -> str:
+    """Return the text of a UTF-8 file; refuse a file of another kind."""
+    kinds.check_kind(content, path, needed, *others)
+    return texts.decode_text(content, path)
 
 
 def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
@@ -97,10 +75,10 @@ def write_document(path: str, document: object) -> None:
     write_text(path, f'{format_json(document)}\n' if is_json else format_yaml(document))
 
 
-def read_document(path: str) -> Any:
+def read_document(path: str, needed: FileKind, *others: FileKind) -> Any:
     """Return a document of JSON or YAML, as OpenStackClient and the APIs print lists."""
-    content = read_bytes(path, TYPED_LIMIT)
-    text, source = decode_text(content, path), FileContent(path, content, 'document')
+    content = read_bytes(path, needed, TYPED_LIMIT)
+    text, source = decode_text(content, path, needed, *others), FileContent(path, content, needed)
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
@@ -109,22 +87,14 @@ def read_document(path: str) -> Any:
     except errors.BadFile:
         if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
             raise
-        for form, pattern in _PRINTED.items():
-            if pattern.match(text.lstrip()):
-                raise errors.BadFile(path, f'{form}, {_NO_DOCUMENT}') from None
         # Also of files for which YAML has the better error: with its line.
-        try:
-            return cursors.parse_document(text, path).value
-        except errors.BadFile:
-            if _ROW.match(text.lstrip()):
-                raise errors.BadFile(path, f'plain text, {_NO_DOCUMENT}') from None
-            raise
+        return cursors.parse_document(text, path).value
     return value
 
 
 def read_snapshot(path: str) -> Snapshot:
     """Return the snapshot of a file; warn about missing usages and about unsteady trees."""
-    snapshot = snapshots.decode(read_bytes(path, WRITTEN_LIMIT), path)
+    snapshot = snapshots.decode(read_bytes(path, kinds.SNAPSHOT, WRITTEN_LIMIT), path)
     if snapshot.unsteady:
         LOG.warning(f'{path}: {describe_unsteady_trees(snapshot.unsteady_names())}')
     if names := [state.name for state in snapshot.list_providers_without_usages()]:
@@ -142,9 +112,9 @@ def write_snapshot(path: str, snapshot: Snapshot) -> None:
         stream.writelines(snapshots.encode(snapshot))
 
 
-def read_bytes(path: str, most_bytes: int) -> bytes:
+def read_bytes(path: str, needed: FileKind, most_bytes: int) -> bytes:
     """Return the decompressed content of a file; refuse more than ``most_bytes``."""
-    with system.explain_errors(path), contextlib.ExitStack() as stack:
+    with system.explain_errors(path, needed), contextlib.ExitStack() as stack:
         is_named = path != STANDARD
         raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer
         content = _read_beginning(raw, most_bytes)

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from placementclient.basis.strict_json import Integer
+from placementclient.files import kinds
 from placementclient.files.decoding import FileContent
 from placementclient.files.encoding import (
     encode_json,
@@ -114,7 +115,7 @@ def decode(content: bytes, path: str) -> Snapshot:
 
     :raises errors.BadFile: if it is no snapshot or a damaged one, with the line
     """
-    source = FileContent(path, content, 'snapshot')
+    source = FileContent(path, content, kinds.SNAPSHOT)
     source.check_kind(*_KNOWN)
     source.check_keys()
     try:

@@ -4,7 +4,9 @@
 import contextlib
 import errno
 import gzip
+import itertools
 import os
+import pwd
 import secrets
 import shlex
 import stat
@@ -14,6 +16,7 @@ from difflib import get_close_matches
 from typing import IO
 
 from placementclient.basis import errors
+from placementclient.basis.errors import FileKind
 from placementclient.basis.wording import format_suggestion
 
 #: Why a file is refused that another user may have put there.
@@ -25,18 +28,47 @@ WRITTEN_LIMIT = 1 << 30
 
 
 @contextlib.contextmanager
-def explain_errors(path: str) -> Iterator[None]:
-    """Raise :class:`errors.BadFile` with the name of the file for errors of the system."""
+def explain_errors(path: str, needed: FileKind | None = None) -> Iterator[None]:
+    """Raise :class:`errors.BadFile` with the name of the file for errors of the system.
+
+    :param needed: the kind of the file that is read
+    """
     if '\0' in path:
         raise errors.BadFile(path, 'a name has no NUL byte')
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise errors.BadFile(path, 'damaged or truncated gzip file') from None
+        raise errors.BadFile(path, 'a damaged or truncated gzip file: copy it again') from None
     except OSError as reason:
-        what = PLANTED if reason.errno == errno.ELOOP else reason.strerror
-        near = _suggest_file(path) if reason.errno == errno.ENOENT else ''
-        raise errors.BadFile(path, f'{what or reason}{near}') from None
+        mistake, near = _describe_error(path, reason), ''
+        if reason.errno == errno.ENOENT:
+            near = _suggest_file(path)
+        if needed and reason.errno in (errno.ENOENT, errno.EISDIR):
+            raise errors.WrongFile(path, mistake, needed, near or needed.remedy) from None
+        raise errors.BadFile(path, mistake + near) from None
+
+
+def _describe_error(path: str, reason: OSError) -> str:
+    """Return an error of the system in words; who may read a file that is refused."""
+    if reason.errno == errno.EISDIR:
+        return 'is a folder'
+    if reason.errno == errno.ELOOP:
+        return PLANTED
+    if reason.errno == errno.EACCES:
+        return f'{reason.strerror}{_describe_owner(path)}'
+    return reason.strerror or str(reason)
+
+
+def _describe_owner(path: str) -> str:
+    """Return who owns a file that cannot be read, or the folder that hides it."""
+    *folders, file = itertools.accumulate(os.path.abspath(path).split(os.sep), '{}/{}'.format)
+    refused = next((folder for folder in folders[1:] if not os.access(folder, os.X_OK)), file)
+    with contextlib.suppress(OSError, KeyError):
+        status = os.stat(refused)
+        owner, what = pwd.getpwuid(status.st_uid).pw_name, '' if refused == file else refused
+        mode = f'{stat.S_IMODE(status.st_mode):04o}'
+        return f': {what or "the file"} belongs to {owner}, mode {mode}. Run the command as {owner}'
+    return ''
 
 
 def _suggest_file(path: str) -> str:
@@ -44,7 +76,10 @@ def _suggest_file(path: str) -> str:
     folder, name = os.path.split(path)
     if os.path.exists(path) or not os.path.isdir(folder or '.'):
         return ''
-    near = get_close_matches(name, os.listdir(folder or '.'), 1, _ALIKE)
+    names = sorted(item.name for item in os.scandir(folder or '.') if not item.is_dir())
+    stem = os.path.splitext(name)[0].lower()
+    same = [other for other in names if os.path.splitext(other)[0].lower() == stem]
+    near = (get_close_matches(name, names, 1, _ALIKE) or same)[:1]
     return f'. {format_suggestion([os.path.join(folder, name) for name in near])}' if near else ''
 
 

@@ -2,6 +2,7 @@
 """The archives and folders of the collector, which are not trusted."""
 
 import bz2
+import contextlib
 import gzip
 import io
 import itertools
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, NamedTuple
 
 from placementclient.basis import errors
+from placementclient.files import kinds, system
 from placementclient.hosts import libvirt
 from placementclient.hosts.libvirt import Domain, HostFacts, MediatedDevice
 
@@ -149,7 +151,7 @@ def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...])
 def _read_members(path: str) -> Iterator[Member]:
     """Yield the files of a folder or an archive, unless it is too large or has a file twice."""
     size, seen = 0, set[str]()
-    try:
+    with system.explain_errors(path, kinds.HOST_FACTS), _explain_damage(path):
         for member in _read_folder(path) if os.path.isdir(path) else _read_tar(path):
             if member.name in seen:
                 raise errors.BadFile(member.path, f'appears twice: {_AGAIN}')
@@ -158,12 +160,15 @@ def _read_members(path: str) -> Iterator[Member]:
             if size > SIZE_LIMIT:
                 raise _make_size_error(path)
             yield member
-    except (
-        OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, ValueError
-    ) as reason:  # fmt: skip
-        # The ValueError is of a name with a NUL byte, which a line of a batch can have.
-        message = getattr(reason, 'strerror', None) or 'not a tar archive, or damaged'
-        raise errors.BadFile(path, message) from None
+
+
+@contextlib.contextmanager
+def _explain_damage(path: str) -> Iterator[None]:
+    """Raise :class:`errors.BadFile` for an archive that cannot be unpacked."""
+    try:
+        yield
+    except (EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, ValueError):
+        raise errors.BadFile(path, 'not a tar archive, or damaged') from None
 
 
 def _make_size_error(path: str) -> errors.BadFile:
@@ -179,6 +184,8 @@ def _read_folder(path: str) -> Iterator[Member]:
     for folder, _, names in os.walk(path, onerror=refuse):
         for name in sorted(names):
             whole = os.path.join(folder, name)
+            if os.path.islink(whole):
+                raise errors.BadFile(whole, 'not a regular file')
             descriptor = os.open(whole, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
             with open(descriptor, 'rb') as stream:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -198,7 +205,9 @@ def _read_tar(path: str) -> Iterator[Member]:
         content = content.replace(b'\r\n', b'\n')
     # A copy that was cut off would read as a shorter one; the end has two empty blocks.
     if content[-2 * tarfile.BLOCKSIZE :] != bytes(2 * tarfile.BLOCKSIZE):
-        raise errors.BadFile(path, 'not a tar archive, or not complete')
+        kinds.check_kind(content, path, kinds.HOST_FACTS, kinds.TAR)
+        reason = 'damaged or cut off, or not a tar archive'
+        raise errors.WrongFile(path, reason, kinds.HOST_FACTS, kinds.HOST_FACTS.copy_remedy)
     with tarfile.open(fileobj=io.BytesIO(content), mode='r:') as archive:
         for entry in archive:
             name = posixpath.normpath(entry.name)

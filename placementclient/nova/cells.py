@@ -2,6 +2,7 @@
 """The cells of hosts, as ``nova-manage cell_v2 list_hosts`` prints them. Pure."""
 
 from placementclient.basis import errors
+from placementclient.files import kinds
 from placementclient.model.providers import is_uuid
 
 _COLUMNS = 3
@@ -30,7 +31,7 @@ def parse_host_cells(text: str, path: str) -> dict[str, str]:
         cell_of_host[host] = uuid
         cells_by_name.setdefault(name, set()).add(uuid)
     if not cell_of_host:
-        raise errors.BadFile(path, 'no table of nova-manage cell_v2 list_hosts')
+        raise errors.WrongFile(path, kinds.UNKNOWN, kinds.HOST_CELLS, kinds.HOST_CELLS.remedy)
     unique = {
         uuids.pop(): name for name, uuids in cells_by_name.items() if name and len(uuids) == 1
     }

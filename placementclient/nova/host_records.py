@@ -16,7 +16,7 @@ from placementclient.model.services import (
 from placementclient.nova.schema import BadList, MissingField, RecordPlace, decode_records
 
 
-class _DeviceProfileRecord(ListRecord, frozen=True):
+class DeviceProfileRecord(ListRecord, frozen=True):
     key = 'device_profiles'
     unique = ('name',)
 
@@ -150,5 +150,5 @@ def decode_device_profiles(document: object, path: str) -> dict[str, list[dict[s
     """Return the request groups of each device profile, by name: ``GET /v2/device_profiles``."""
     return {
         record.name: record.groups
-        for _, record in decode_records(document, path, _DeviceProfileRecord)
+        for _, record in decode_records(document, path, DeviceProfileRecord)
     }

@@ -5,7 +5,6 @@ OpenStackClient and the APIs spell a field differently: ``Server UUID`` and ``se
 blanks and punctuation of the names of fields do not count.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -16,7 +15,7 @@ import msgspec
 
 from placementclient.basis import errors
 from placementclient.basis.strict_json import locate_message
-from placementclient.files.decoding import describe_content
+from placementclient.files import kinds
 from placementclient.model.listed import ListRecord
 
 #: OpenStackClient prints a field without a value as one of these; the API leaves texts empty.
@@ -39,6 +38,10 @@ class OnePage(errors.BadFile):
 
 class BadList(errors.BadFile):
     """A document is not the list that was expected, or a record of it is wrong."""
+
+
+class UnknownList(BadList, errors.WrongFile):
+    """A document is nothing that could be the list that was expected."""
 
 
 class MissingField(BadList):
@@ -87,44 +90,27 @@ def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple
 def locate_records(document: object, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
     """Yield each record of a list, or of the object around the list, before it is decoded."""
     records, key = document, kind.key
+    needed = kinds.describe_list(kind)
     source = f'. "{kind.source}" makes one' if kind.source else ''
     if isinstance(document, Mapping):
         try:
             link = find_next_page(document, key)
         except (AttributeError, KeyError, TypeError):
-            _refuse_other_list(document, path, key)
-            raise BadList(path, f'not a list of {key}{source}') from None
+            raise UnknownList(path, kinds.UNKNOWN, needed, source) from None
         if link is not None:
             marker = _MARKER.search(link)
             raise OnePage(path, _ONE_PAGE.format(key, f'marker {marker[1]}' if marker else link))
         records = document.get(key)
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
-        _refuse_other_list(document, path, key)
-        text = ', but plain text' if isinstance(document, str) else ''
-        raise BadList(path, f'not a list of {key}{text}{source}')
+        mistake = 'plain text' if isinstance(document, str) else kinds.UNKNOWN
+        if isinstance(document, Mapping):
+            mistake = f'has no key "{key}"'
+        raise UnknownList(path, mistake, needed, source)
     for index, fields in enumerate(records):
         place = RecordPlace(path, f'{key}[{index}]', _drop_sdk_defaults(fields))
         if kind.marks and not _is_record_of(place, kind):
-            _refuse_other_list([fields], path, key)
-            raise place.make_error(f'not of a list of {key}{source}')
+            raise place.make_error(f'not of {needed.name}{source}')
         yield place
-
-
-def _refuse_other_list(document: object, path: str, key: str) -> None:
-    """Raise an error if a document is known to be another kind of file than a list of some kind.
-
-    It is no :class:`BadList`: the option is wrong, not the list.
-    """
-    keys, is_bare = document, isinstance(document, list)
-    if isinstance(document, list):
-        keys = document[0] if document else None
-    if not isinstance(keys, Mapping):
-        return
-    # Its outermost names alone, as the file has them.
-    text = json.dumps(dict.fromkeys(map(str, keys), ''))
-    other = describe_content((f'[{text}]' if is_bare else text).encode())
-    if other and not other.startswith(f'a list of {key} '):
-        raise errors.BadFile(path, f'not a list of {key}, but {other}')
 
 
 def is_sdk_record(fields: Mapping[str, object]) -> bool:

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.changes.records import plans
-from placementclient.files import disk, specifications, system
-from placementclient.files.decoding import detect_kind
+from placementclient.files import disk, kinds, specifications, system
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.plans import Plan
 from placementclient.model.specifications import Spec
@@ -22,8 +21,8 @@ def read_spec_and_rows(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[
     :param path: the file of a specification, or of a plan, which contains both
     :param rows: the paths of files of further rows; they replace the rows of a plan
     """
-    content = disk.read_bytes(path, disk.WRITTEN_LIMIT)
-    if detect_kind(content) == 'plan':
+    content = disk.read_bytes(path, kinds.SPECIFICATION, disk.WRITTEN_LIMIT)
+    if kinds.find_kind(content) == kinds.PLAN:
         plan = plans.decode(content, path)
         if plan.recipe is None:
             raise errors.BadFile(path, f'the plan of {plan.command} has no specification')
@@ -32,9 +31,8 @@ def read_spec_and_rows(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED_LIMIT:
         raise system.make_size_error(path, disk.TYPED_LIMIT)
-    return read_rows_of_spec(
-        specifications.parse_specification(disk.decode_text(content, path), path), path, rows
-    )
+    text = disk.decode_text(content, path, kinds.SPECIFICATION, kinds.TREES)
+    return read_rows_of_spec(specifications.parse_specification(text, path), path, rows)
 
 
 def read_rows_of_spec(
@@ -54,12 +52,14 @@ def read_rows_of_spec(
 
 def read_assignments(path: str) -> list[AssignmentRow]:
     """Return the rows of an assignments file."""
-    return assignments.parse_assignments(disk.read_text(path, disk.LISTED_LIMIT), path)
+    return assignments.parse_assignments(
+        disk.read_text(path, kinds.ASSIGNMENTS, most_bytes=disk.LISTED_LIMIT), path
+    )
 
 
 def read_plan(path: str) -> Plan:
     """Return a plan of a reshape, or of changes."""
-    return plans.decode(disk.read_bytes(path, disk.WRITTEN_LIMIT), path)
+    return plans.decode(disk.read_bytes(path, kinds.PLAN, disk.WRITTEN_LIMIT), path)
 
 
 def write_plan(path: str, plan: Plan) -> None:

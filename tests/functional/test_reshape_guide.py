@@ -27,7 +27,7 @@ from placementclient.changes.records import plans as codec
 from placementclient.cli import shell
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
-from placementclient.files import disk, specifications
+from placementclient.files import disk, kinds, specifications
 from placementclient.model.outcomes import PlanStatus, TreeState
 from placementclient.model.specifications import (
     Addition,
@@ -150,7 +150,7 @@ def test_each_specification_of_the_page_is_applied_and_rolled_back(name, others,
 @pytest.mark.parametrize('name', ['short.yaml', 'long.yaml', 'trees.yaml'])
 def test_both_forms_of_the_specification_on_the_page_make_a_plan(name, tmp_path):
     guide.written(FILES, tmp_path)
-    spec = specifications.parse_specification(disk.read_text(name), name)
+    spec = specifications.parse_specification(disk.read_text(name, kinds.SPECIFICATION), name)
     plan = planner.plan_reshape(guide.hosts(), spec, allow_inferred=name.startswith('long'))
     assert plan.changes
 
@@ -182,7 +182,9 @@ def test_the_page_explains_every_key_of_a_file(tmp_path):
     guide.written(GUIDE, tmp_path)
     guide.write_map(tmp_path / 'gpu-map.csv')
     snapshot = guide.hosts()
-    spec = specifications.parse_specification(disk.read_text('vgpu.yaml'), 'vgpu.yaml')
+    spec = specifications.parse_specification(
+        disk.read_text('vgpu.yaml', kinds.SPECIFICATION), 'vgpu.yaml'
+    )
     plan = planner.plan_reshape(snapshot, spec, storage.read_assignments('gpu-map.csv'))
     shown = codec.make_document(plan)
     tree = shown['trees'][0]

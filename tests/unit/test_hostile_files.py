@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from placementclient.basis import errors
-from placementclient.files import disk
+from placementclient.files import disk, kinds
 from tests.fuzzing import HOSTILE, MORE, VALUES, examples, replaced
 from tests.good_files import GOOD
 
@@ -132,7 +132,7 @@ LARGE = {
 @pytest.mark.parametrize('kind', ['specification', 'document', 'declaration', 'servers', 'flavors'])
 def test_a_small_file_that_is_large_in_memory_is_refused(kind, text, tmp_path):
     (tmp_path / 'file').write_text(text)
-    with pytest.raises(errors.BadFile, match=r'file:\d+: too large'):
+    with pytest.raises(errors.BadFile, match=r'file:\d+: too large|file: a specification of a'):
         READERS[kind](str(tmp_path / 'file'))
 
 
@@ -173,7 +173,7 @@ def test_nothing_is_written_to_a_name_that_no_file_can_have():
     [
         (
             b'[\n' + b'{"ID": "a", "Name": "b"},\n' * 200_000,
-            r'file:20000\d: damaged or not complete',
+            r'file:20000\d: damaged or cut off',
         ),
         (b'[' + b'[],' * 2_000_000 + b'[]]', 'has more than 2000000 objects and lists'),
     ],
@@ -182,5 +182,5 @@ def test_a_large_document_is_refused_at_once(content, message, tmp_path):
     (tmp_path / 'file').write_bytes(content)
     started = time.process_time()
     with pytest.raises(errors.BadFile, match=message):
-        disk.read_document(str(tmp_path / 'file'))
+        disk.read_document(str(tmp_path / 'file'), kinds.TREES)
     assert time.process_time() - started < 5

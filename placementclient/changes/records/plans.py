@@ -9,7 +9,7 @@ import msgspec
 
 from placementclient.changes.diff import list_operations
 from placementclient.changes.records import changes, operations
-from placementclient.files import encoding, specifications
+from placementclient.files import encoding, kinds, specifications
 from placementclient.files.decoding import FileContent
 from placementclient.files.encoding import (
     convert_to_json,
@@ -65,7 +65,7 @@ def decode(content: bytes, path: str) -> Plan:
 
     :raises errors.BadFile: if it is something else, or was edited
     """
-    source = FileContent(path, content, 'plan')
+    source = FileContent(path, content, kinds.PLAN)
     source.check_kind(VERSION)
     document = source.decode(_DOCUMENT)
     is_sealed = encoding.is_sealed(content, document.digest)

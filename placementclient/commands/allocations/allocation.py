@@ -215,10 +215,10 @@ def _send_file_as_body(
     command: base.PlacementCommand, send: Callable[[Client, Mapping[str, object]], object]
 ) -> None:
     """Send the document in the file of ``--file`` as the body of a request."""
-    from placementclient.files import disk
+    from placementclient.files import disk, kinds
 
     try:
-        body = normalize_uuids_in(disk.read_document(command.args.file))
+        body = normalize_uuids_in(disk.read_document(command.args.file, kinds.BODY))
     except RecursionError:
         raise errors.BadFile(command.args.file, 'nested too deeply') from None
     # Its generations guard it: where it was carried out, it is refused the second time.

@@ -79,13 +79,14 @@ class HealAllocation(ChangeCommand):
     empty_message = 'No server has to be healed'
 
     def execute(self) -> base.Output:
+        from placementclient.model.servers import Server
         from placementclient.nova import records, service
         from placementclient.producers.heal import HealProducer
 
         flavors = self._read_flavors_by_id()
         sources = service_lists.get_sources()
         parse = partial(records.decode_server_details, flavors=flavors)
-        source = service_lists.ListSource(NOVA, service.servers, parse, _join_servers)
+        source = service_lists.ListSource(NOVA, service.servers, parse, Server, _join_servers)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
         with nova_outages.suggest_option_without_nova('--servers'):
             servers = source.read(self, *(self.args.servers or [NOVA]))
@@ -144,11 +145,15 @@ class HealAllocation(ChangeCommand):
         return ports
 
     def _read_flavors_by_id(self) -> dict[str, Flavor]:
-        from placementclient.files import disk
+        from placementclient.files import disk, kinds
         from placementclient.nova import records
 
         path = self.args.flavors
-        return records.decode_flavors_by_id(disk.read_document(path), path) if path else {}
+        return (
+            records.decode_flavors_by_id(disk.read_document(path, kinds.LISTS['flavors']), path)
+            if path
+            else {}
+        )
 
     def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:
         """Return whether Nova still has a server with the same flavor, host, state and owner."""

@@ -29,7 +29,7 @@ def read_group_hosts(
     :param server_uuid: the UUID of the server, which may be a member already
     :raises BadArgument: if Nova, or the file, does not have the group
     """
-    from placementclient.files import disk
+    from placementclient.files import disk, kinds
     from placementclient.insight.candidates.group_hosts import find_group_hosts
     from placementclient.nova import records, service
 
@@ -37,7 +37,9 @@ def read_group_hosts(
     is_live = source == NOVA
     path = COMPUTE_SERVICE if is_live else source
     document: object = (
-        service.read_server_groups(command.client) if is_live else disk.read_document(source)
+        service.read_server_groups(command.client)
+        if is_live
+        else disk.read_document(source, kinds.REQUESTS, *kinds.LISTS.values())
     )
     groups = {group.uuid: group for group in records.decode_server_groups(document, path)}
     if group_uuid not in groups:

@@ -143,7 +143,7 @@ def apply_assumptions(
     paths = command.args.assume
     if not paths:
         return AssumedCloud(snapshot)
-    from placementclient.files import disk
+    from placementclient.files import disk, kinds
     from placementclient.producers.assuming import assumptions
 
     scheduling = server_options.read_scheduling_options(command)
@@ -154,7 +154,8 @@ def apply_assumptions(
             functools.partial(_read_flavors_beside, command, path),
             scheduling,
         )
-        entries += assumptions.parse_assumptions(disk.read_text(path), path, readers)
+        text = disk.read_text(path, kinds.ASSUMPTIONS, kinds.TREES)
+        entries += assumptions.parse_assumptions(text, path, readers)
     result = assumptions.apply_assumptions(snapshot, entries)
     places = PlaceNames(command, scheduling.sources.aggregates, scheduling.parts['project'])
     for line in (*(f'assuming: {path}' for path in paths), *map(places.insert_names, result.notes)):

@@ -38,9 +38,9 @@ def read_consumer_uuids(option: Option, values: list[str]) -> frozenset[str]:
 
 def _read_uuids_of_file(option: Option, path: str) -> Iterator[str]:
     """Yield the UUIDs of a file: one on each line, or a JSON list of UUIDs or of records."""
-    from placementclient.files import disk
+    from placementclient.files import disk, kinds
 
-    text = disk.read_text(path)
+    text = disk.read_text(path, kinds.UUIDS, kinds.ROWS, *kinds.LISTS.values())
     document: object = text.split()
     if text.lstrip()[:1] in ('[', '{'):
         try:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypedDict, Unpack
 
+from placementclient.basis.errors import WrongFile
 from placementclient.basis.wording import suggest_similar
 from placementclient.cli.plugin import parse_number
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
@@ -93,6 +94,12 @@ class Option:
             action.required = False
 
     @property
+    def name(self) -> str:
+        """The option, or the name of the argument, as the line of usage has it."""
+        last = self.flags[-1]
+        return last if last.startswith('-') else str(self.settings.get('metavar', last))
+
+    @property
     def effective_since(self) -> Microversion:
         """The lowest microversion whose requests can carry the value of the option."""
         return max(self.since, self.required_since or LOWEST)
@@ -125,6 +132,22 @@ def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
     for option in grouped:
         option.heading = heading
     return grouped
+
+
+def find_taker(options: Sequence[Option], parsed_args: argparse.Namespace, fault: WrongFile) -> str:
+    """Return the option or the argument that took a wrong file; empty if another file named it."""
+    takers = []
+    for option in options:
+        value = getattr(parsed_args, option.dest, None)
+        values = value if isinstance(value, list) else [value]
+        # One option takes HOST=FILE.
+        if not option.is_output and any(
+            str(text).rpartition('=')[2] == fault.path or text == fault.path for text in values
+        ):
+            takers.append(option.name)
+    # Of several options with the same file, the one that takes its kind is right.
+    wrong = (name for name in takers if f'({name} ' not in fault.mistake)
+    return next(wrong, '')
 
 
 def list_ignored_options(

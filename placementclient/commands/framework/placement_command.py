@@ -20,6 +20,7 @@ from placementclient.basis.errors import (
     PlacementError,
     Unexpected,
     UsageError,
+    WrongFile,
 )
 from placementclient.basis.printable import escape_text, replace_unencodable_characters
 from placementclient.basis.wording import format_next_steps, strip_credentials
@@ -30,6 +31,7 @@ from placementclient.commands.framework.log_filters import escape_record, name_p
 from placementclient.commands.framework.option import (
     Option,
     describe_unknown_columns,
+    find_taker,
     list_ignored_options,
     normalize_column,
 )
@@ -317,7 +319,9 @@ class PlacementCommand(command.Command):
         from placementclient.render import failures
 
         named = failure
-        if isinstance(failure, errors.HTTPError) and self.client_if_used:
+        if isinstance(failure, WrongFile):
+            named = failure.name_taker(find_taker(self.options, self.args, failure))
+        elif isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
         hint = self._error_hints.find_hint(failure, self.client_if_used, self.args)
         message = '\n'.join(failures.format_failure(named, hint))

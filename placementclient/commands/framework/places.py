@@ -85,11 +85,12 @@ class PlaceNames:
         return self._aggregates
 
     def _find_project_name(self) -> str | None:
+        from placementclient.model.services import Project
         from placementclient.nova import records, service
 
         if self._projects is None and self._project is not None:
             source = service_lists.ListSource(
-                KEYSTONE, service.make_project_list(self._project), records.decode_projects
+                KEYSTONE, service.make_project_list(self._project), records.decode_projects, Project
             )
             self._projects = (
                 service_lists.read_list_if_available(self._command, 'projects', source) or {}

@@ -97,7 +97,7 @@ def read_scheduling_options(
     :param server: a server of Nova, for which the services of the catalog are asked for lists that
         it needs and no option names
     """
-    from placementclient.files import disk
+    from placementclient.files import disk, kinds
     from placementclient.nova import service
     from placementclient.nova.group_rules import PROFILE_SPEC
     from placementclient.nova.server_parts import Sources
@@ -158,16 +158,22 @@ def read_scheduling_options(
     }
     if unknown and server is not None:
         parts['unknown'] = (*server.unknown, *unknown)
-    files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
+    files = [
+        (path, disk.read_text(path, kinds.CONFIGURATION)) for path in args.get('nova_conf') or ()
+    ]
     return RequestBuilder(parse_settings(files), sources, parts)
 
 
 def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | None:
     """Return the aggregates of each segment of a network, by ID; None without a file."""
-    from placementclient.files import disk
+    from placementclient.files import disk, kinds
     from placementclient.nova import host_records
 
-    return host_records.decode_segments(disk.read_document(path), path) if path else None
+    return (
+        host_records.decode_segments(disk.read_document(path, kinds.LISTS['subnets']), path)
+        if path
+        else None
+    )
 
 
 def _list_server_options(command: base.PlacementCommand) -> dict[str, Any]:
@@ -186,12 +192,13 @@ def _make_port_source(value: str | None, server_uuid: str | None) -> ListSource[
     :param server_uuid: the UUID of the server; None: all ports of a file are its ports
     :raises errors.UsageError: if Neutron is to be asked and there is no server
     """
+    from placementclient.model.network import Port
     from placementclient.nova import host_records, service
 
     if value == NEUTRON and not server_uuid:
         raise errors.UsageError('--ports neutron is for --server: give a file of the ports')
     parse = functools.partial(host_records.decode_server_ports, server=server_uuid)
-    return ListSource(NEUTRON, service.make_port_list(server_uuid or ''), parse)
+    return ListSource(NEUTRON, service.make_port_list(server_uuid or ''), parse, Port)
 
 
 def _read_image(
@@ -202,16 +209,16 @@ def _read_image(
     :param image: an ID, or a file with the answer of Glance
     :param source: a file with all images, or ``glance``
     """
-    from placementclient.files import disk
+    from placementclient.files import disk, kinds
     from placementclient.nova import images, service
 
     if image is None:
         return None
     if _IMAGE_ID.fullmatch(image) is None:
-        return images.decode_image(disk.read_document(image), image)
+        return images.decode_image(disk.read_document(image, kinds.IMAGE), image)
     if source in (None, GLANCE):
         return images.decode_image(service.read_image(command.client, image), image)
-    by_id = images.decode_images(disk.read_document(source), source).by_id
+    by_id = images.decode_images(disk.read_document(source, kinds.IMAGES), source).by_id
     if image.lower() not in by_id:
         raise errors.BadArgument(f'{source} has no image {image}')
     return by_id[image.lower()]
@@ -224,11 +231,11 @@ def read_images(
 
     :param source: a file, or ``glance``; ``None``: ask Glance, and accept that it does not answer
     """
-    from placementclient.files import disk
+    from placementclient.files import disk, kinds
     from placementclient.nova import images, service
 
     if source not in (None, GLANCE):
-        return images.decode_images(disk.read_document(source), source, servers)
+        return images.decode_images(disk.read_document(source, kinds.IMAGES), source, servers)
     lists: dict[str, list[object]] = {'images': [], 'volumes': []}
     reasons = {'images': 'Glance does not have it', 'volumes': 'Cinder does not have it'}
     for name, ask in (('images', service.read_images), ('volumes', service.read_volumes)):

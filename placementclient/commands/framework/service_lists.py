@@ -55,15 +55,17 @@ class ListSource(NamedTuple, Generic[T]):
     :param service: the word for the service in place of a file, such as ``nova``
     :param ask: requests the list from the service
     :param parse: returns the records of an answer; its second argument is the path for errors
+    :param record: the type of the records
     :param join: joins the records of several files; None if only one may be given
-    :param record: the kind of the records, if an empty file is worth a warning
+    :param is_never_empty: whether an empty file is worth a warning
     """
 
     service: str
     ask: Callable[[Client], list[object]]
     parse: Callable[[object, str], T]
+    record: type[ListRecord]
     join: Callable[[list[T]], T] | None = None
-    record: type[ListRecord] | None = None
+    is_never_empty: bool = False
 
     def read(self, command: PlacementCommand, *places: str, client: Client | None = None) -> T:
         """Return the records of the service, or of files.
@@ -80,7 +82,7 @@ class ListSource(NamedTuple, Generic[T]):
 
     def _read_place(self, command: PlacementCommand, place: str, client: Client | None) -> T:
         """Return the records of the service or of one file."""
-        from placementclient.files import disk
+        from placementclient.files import disk, kinds
 
         if place == self.service:
             try:
@@ -88,8 +90,8 @@ class ListSource(NamedTuple, Generic[T]):
             except errors.PlacementError as failure:
                 failure.next_steps = failure.next_steps or self._list_steps_with_file()
                 raise
-        records = self.parse(disk.read_document(place), place)
-        if self.record and not records:
+        records = self.parse(disk.read_document(place, kinds.describe_list(self.record)), place)
+        if self.is_never_empty and not records:
             key, source = self.record.key, self.record.source
             command.log.warning(
                 f'{place}: the list of {key} is empty. "{source}" makes a whole one'
@@ -98,7 +100,7 @@ class ListSource(NamedTuple, Generic[T]):
 
     def _list_steps_with_file(self) -> Sequence[str]:
         """Return the steps to make a file with the list and to give it; none for a rare list."""
-        if self.record is None or not self.record.source.startswith('openstack '):
+        if not (self.is_never_empty and self.record.source.startswith('openstack ')):
             return ()
         key, source = self.record.key, self.record.source
         return (
@@ -137,43 +139,69 @@ class ListSources(NamedTuple):
 
 def get_sources() -> ListSources:
     """Return the source of each list."""
-    from placementclient.model.servers import Flavor, Server, join_servers
-    from placementclient.model.services import Hypervisor
-    from placementclient.nova import host_records, records, service
+    from placementclient.model.network import NetworkAgent, Port, Subnet
+    from placementclient.model.servers import (
+        Flavor,
+        HostAggregate,
+        Server,
+        ServerMigration,
+        join_servers,
+    )
+    from placementclient.model.services import (
+        BaremetalNode,
+        ComputeService,
+        Hypervisor,
+        Project,
+        RegisteredLimit,
+        User,
+    )
+    from placementclient.nova import host_records as hosts
+    from placementclient.nova import records, service
+
+    def make_servers(ask: Callable[[Client], list[object]]) -> ListSource[Mapping[str, Server]]:
+        return ListSource(
+            NOVA, ask, records.decode_servers, Server, join_servers, is_never_empty=True
+        )
 
     return ListSources(
-        servers=ListSource(NOVA, service.servers, records.decode_servers, join_servers, Server),
-        servers_with_zones=ListSource(
-            NOVA, service.servers_with_zones, records.decode_servers, join_servers, Server
+        servers=make_servers(service.servers),
+        servers_with_zones=make_servers(service.servers_with_zones),
+        migrations=ListSource(NOVA, service.migrations, records.decode_migrations, ServerMigration),
+        services=ListSource(
+            NOVA, service.compute_services, hosts.decode_compute_services, ComputeService
         ),
-        migrations=ListSource(NOVA, service.migrations, records.decode_migrations),
-        services=ListSource(NOVA, service.compute_services, host_records.decode_compute_services),
         hypervisors=ListSource(
-            NOVA, service.hypervisors, host_records.decode_hypervisors, record=Hypervisor
+            NOVA, service.hypervisors, hosts.decode_hypervisors, Hypervisor, is_never_empty=True
         ),
-        flavors=ListSource(NOVA, service.flavors, records.decode_flavors, record=Flavor),
-        aggregates=ListSource(NOVA, service.aggregates, records.decode_aggregates),
+        flavors=ListSource(
+            NOVA, service.flavors, records.decode_flavors, Flavor, is_never_empty=True
+        ),
+        aggregates=ListSource(NOVA, service.aggregates, records.decode_aggregates, HostAggregate),
         limits=ListSource(
-            KEYSTONE, service.registered_limits, host_records.decode_registered_limits
+            KEYSTONE, service.registered_limits, hosts.decode_registered_limits, RegisteredLimit
         ),
-        nodes=ListSource(IRONIC, service.nodes, host_records.decode_baremetal_nodes),
-        ports=ListSource(NEUTRON, service.ports, host_records.decode_bound_ports),
-        agents=ListSource(NEUTRON, service.agents, host_records.decode_network_agents),
-        subnets=ListSource(NEUTRON, service.subnets, host_records.count_segment_addresses),
+        nodes=ListSource(IRONIC, service.nodes, hosts.decode_baremetal_nodes, BaremetalNode),
+        ports=ListSource(NEUTRON, service.ports, hosts.decode_bound_ports, Port),
+        agents=ListSource(NEUTRON, service.agents, hosts.decode_network_agents, NetworkAgent),
+        subnets=ListSource(NEUTRON, service.subnets, hosts.count_segment_addresses, Subnet),
         device_profiles=ListSource(
-            CYBORG, service.device_profiles, host_records.decode_device_profiles
+            CYBORG,
+            service.device_profiles,
+            hosts.decode_device_profiles,
+            hosts.DeviceProfileRecord,
         ),
-        projects=ListSource(KEYSTONE, service.projects, records.decode_projects),
-        users=ListSource(KEYSTONE, service.users, records.decode_users),
+        projects=ListSource(KEYSTONE, service.projects, records.decode_projects, Project),
+        users=ListSource(KEYSTONE, service.users, records.decode_users, User),
     )
 
 
 def make_quota_source(project_ids: Sequence[str]) -> ListSource[Mapping[str, Mapping[str, int]]]:
     """Return the source of the quotas of projects in Nova, by project and resource."""
+    from placementclient.model.services import Quota
     from placementclient.nova import records, service
 
     return ListSource(
-        NOVA, lambda client: service.read_quotas(client, project_ids), records.decode_quotas
+        NOVA, lambda client: service.read_quotas(client, project_ids), records.decode_quotas, Quota
     )
 
 

@@ -242,7 +242,7 @@ class AuditCloud(ChangeCommand):
 
     def _read_ratios(self) -> dict[str, dict[str, ConfiguredRatio]]:
         """Return the allocation ratios in the files of ``--compute-conf``, by host and class."""
-        from placementclient.files import disk
+        from placementclient.files import disk, kinds
         from placementclient.nova import ratios
 
         files: dict[str, str] = {}
@@ -254,7 +254,8 @@ class AuditCloud(ChangeCommand):
                 raise errors.UsageError(f'--compute-conf: two files for {host}')
             files[host] = path
         return {
-            host: ratios.parse_ratios(disk.read_text(path), path) for host, path in files.items()
+            host: ratios.parse_ratios(disk.read_text(path, kinds.CONFIGURATION), path)
+            for host, path in files.items()
         }
 
     def _make_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> FreeingProof:

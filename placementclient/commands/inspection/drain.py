@@ -295,21 +295,27 @@ class PlanDrain(base.Lister):
         """Return the cell of each host by the UUID of its root; None: all are in one cell."""
         if not self.args.cells:
             return None
-        from placementclient.files import disk
+        from placementclient.files import disk, kinds
         from placementclient.insight.drain.knowledge import map_by_provider
         from placementclient.nova.cells import parse_host_cells
 
         path = self.args.cells
-        return map_by_provider(snapshot, parse_host_cells(disk.read_text(path), path))
+        return map_by_provider(
+            snapshot, parse_host_cells(disk.read_text(path, kinds.HOST_CELLS, kinds.TABLE), path)
+        )
 
     def _read_requests(self) -> object:
         """Return the lists of ``--requests``, from a file or from Nova; None without the option."""
-        from placementclient.files import disk
+        from placementclient.files import disk, kinds
         from placementclient.nova import service
 
         source = self.args.requests
         if source != NOVA:
-            return disk.read_document(source) if source else None
+            return (
+                disk.read_document(source, kinds.REQUESTS, *kinds.LISTS.values())
+                if source
+                else None
+            )
         with nova_outages.suggest_option_without_nova('--requests FILE'):
             return {
                 'aggregates': service.aggregates(self.client),

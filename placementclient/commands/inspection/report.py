@@ -65,7 +65,7 @@ class WriteReport(base.PlacementCommand):
     )
 
     def execute(self) -> None:
-        from placementclient.files import disk
+        from placementclient.files import disk, kinds
         from placementclient.insight.audit import checks
         from placementclient.render import findings
         from placementclient.render.report import page
@@ -84,7 +84,7 @@ class WriteReport(base.PlacementCommand):
         if plan is not None:
             _refuse_trees_missing_in_snapshot(plan, cloud.snapshot)
         drain = self.args.drain and make_drain_section(
-            disk.read_document(self.args.drain), self.args.drain, cloud.snapshot
+            disk.read_document(self.args.drain, kinds.DRAIN_PLAN), self.args.drain, cloud.snapshot
         )
         # The page has the checks that were left out.
         self.warn(

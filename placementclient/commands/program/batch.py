@@ -22,8 +22,7 @@ from placementclient.cli.batch_runner import BatchRunner, CommandOutput
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.program.command_lines import CommandLine, read_lines
-from placementclient.files import system
-from placementclient.files.decoding import describe_content
+from placementclient.files import kinds, system
 
 #: The exit statuses from good to bad; :func:`_rank_status` ranks others, as of signals, last.
 STATUSES_BY_RANK: tuple[int, ...] = (
@@ -208,9 +207,8 @@ def _open_commands(path: str, stdin: TextIO) -> contextlib.AbstractContextManage
     """Open a file of commands; ``-`` is standard input."""
     if path == '-':
         return contextlib.nullcontext(stdin.buffer)
-    with system.explain_errors(path), contextlib.ExitStack() as stack:
+    with system.explain_errors(path, kinds.COMMANDS), contextlib.ExitStack() as stack:
         file = stack.enter_context(open(path, 'rb'))
-        if other := describe_content(file.peek()):
-            raise errors.BadFile(path, f'not commands, one on each line, but {other}')
+        kinds.check_kind(file.peek(), path, kinds.COMMANDS)
         stack.pop_all()
         return file

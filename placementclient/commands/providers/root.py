@@ -73,11 +73,14 @@ class CheckApi(base.Lister):
         if not self.args.service_conf:
             return self.column_names, self._list_needs(*release)
         from placementclient.commands.providers.service_checks import ServiceChecks
-        from placementclient.files import disk
+        from placementclient.files import disk, kinds
         from placementclient.nova.service_user import load_service_user
 
         _, needed = release
-        users = {p: load_service_user(disk.read_text(p), p) for p in self.args.service_conf}
+        users = {
+            p: load_service_user(disk.read_text(p, kinds.CONFIGURATION), p)
+            for p in self.args.service_conf
+        }
         rows = [
             (p, *row)
             for p, user in users.items()

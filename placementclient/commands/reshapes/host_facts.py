@@ -173,18 +173,22 @@ class WriteDeviceAdditions(base.Lister):
     )
 
     def execute(self) -> base.Output:
-        from placementclient.files import disk
+        from placementclient.files import disk, kinds
         from placementclient.hosts import additions, assignments, device_spec, devices
 
         rows = [
             device
             for path in self.args.devices
-            for device in devices.parse_devices(disk.read_text(path), path)
+            for device in devices.parse_devices(
+                disk.read_text(path, kinds.DEVICES, kinds.CSV), path
+            )
         ]
         specs = {}
         for text in self.args.device_spec:
             host, _, path = text.rpartition('=')
-            specs[host] = device_spec.parse_device_specs(disk.read_text(path), path)
+            specs[host] = device_spec.parse_device_specs(
+                disk.read_text(path, kinds.DEVICE_SPECS, kinds.CONFIGURATION), path
+            )
         snapshot = _read_snapshot(self)
         results = additions.build_additions(rows, specs, snapshot)
         entries, contradictions = assignments.split_results(results)

@@ -62,14 +62,18 @@ class ApplyTree(ChangeCommand):
     )
 
     def execute(self) -> base.Output:
-        from placementclient.files import cursors, disk, specifications
+        from placementclient.files import cursors, disk, kinds, specifications
         from placementclient.producers.declarations import read_declarations
         from placementclient.producers.declare import DeclarationProducer
 
         paths = [path for path in (self.args.file, self.args.previous) if path]
-        documents = [cursors.parse_document(disk.read_text(path), path) for path in paths]
+        allowed = kinds.TREES, kinds.NOVA_PROVIDERS
+        contents = [disk.read_text(path, *allowed, kinds.SPECIFICATION) for path in paths]
+        documents = list(map(cursors.parse_document, contents, paths))
         if specifications.is_specification(documents[0]):
             return self._apply_specification(specifications.read_specification(documents[0]))
+        for content, path in zip(contents, paths, strict=True):
+            kinds.check_kind(content.encode(), path, *allowed)
         nodes = self.args.compute_node or ()
         declarations, *previous = (read_declarations(document, nodes) for document in documents)
         return self.plan_and_apply(

@@ -8,8 +8,8 @@ from typing import Any
 
 from placementclient.basis import errors
 from placementclient.basis.wording import format_count, split_lines
+from placementclient.files import kinds
 from placementclient.files.cursors import Cursor, Faults, parse_document
-from placementclient.files.decoding import describe_content
 from placementclient.model.assignments import COLUMNS, TO_CLASS, UNEXPLAINED, AssignmentRow
 from placementclient.model.inventories import UNLIMITED
 from placementclient.planner.infeasibility import UndecidedRow
@@ -26,8 +26,6 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
         their lines
     """
     written = next((line for line in split_lines(text) if _is_data_line(line)), '')
-    if not written:
-        raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
     _refuse_other_separators(written, path)
     rows: dict[tuple[str, ...], AssignmentRow] = {}
     faults = Faults()
@@ -136,10 +134,7 @@ def _read_document(text: str, path: str, faults: Faults) -> Iterator[Mapping[str
     """
     document = parse_document(text, path)
     if not isinstance(document.value, list):
-        other = describe_content(text.encode())
-        raise errors.BadFile(
-            path, f'not assignments{other and f", but {other}"}: expected CSV or a list of rows'
-        )
+        raise errors.WrongFile(path, kinds.UNKNOWN, kinds.ASSIGNMENTS)
     for item in document.items():
         with faults.collect():
             inside = item.read_members(_ALLOWED, _NEEDED)

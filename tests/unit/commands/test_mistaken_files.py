@@ -2,19 +2,42 @@
 """Typical mistakes with files: each message says which file it is, and what to type next."""
 
 import json
+import re
 
 import pytest
 
-from placementclient.basis import errors
-from placementclient.planner.specification.assignments import parse_assignments
+from placementclient.cli.entry_points import load_command
+from tests.unit.changes.records.test_plans import SPEC
 from tests.unit.commands.clouds import save, small
+from tests.unit.commands.test_registry import POINTS
+from tests.unit.hosts.test_devices import CSV
+from tests.unit.planner.clouds import uuid_of
 
 
 @pytest.mark.parametrize(
     ('content', 'message'),
     [
-        ('trees: {}'.encode('utf-16'), 'UTF-16 text, not UTF-8. To convert it: iconv -f UTF-16'),
-        ('name: h\xf6st'.encode('latin-1'), 'perhaps Latin-1. To convert it: iconv -f ISO-8859-1'),
+        *(
+            (
+                'name: host'.encode(encoding),
+                f'{name} text, not UTF-8. To convert it: iconv -f {name}',
+            )
+            for encoding, name in {
+                'utf-16': 'UTF-16',
+                'utf-32': 'UTF-32',
+                **{name: name for name in ('UTF-16LE', 'UTF-16BE', 'UTF-32LE', 'UTF-32BE')},
+            }.items()
+        ),
+        ('name: h\xf6st'.encode('latin-1'), 'perhaps LATIN1. To convert it: iconv -f LATIN1'),
+        (
+            'name: “h”'.encode('cp1252'),
+            'perhaps WINDOWS-1252. To convert it: iconv -f WINDOWS-1252',
+        ),
+        ('a: b\nname: hö'.encode()[:-1], 'yaml:2: cut off within a character: copy the file again'),
+        (
+            b'PK\x03\x04name: a',
+            'a ZIP archive (unzip unpacks it); <file> needs a tree of providers',
+        ),
         (b'\x7fELF\x02\x00\xff\xfe', 'tree.yaml: not a text file'),
         (b'name: a\nchildren:\n\t- b\n', 'yaml:3: a tab indents the line, and YAML takes spaces'),
         (b'name: a\n  traits: []\n b: c\n', 'yaml:2: the indentation does not fit the lines above'),
@@ -38,34 +61,156 @@ def test_a_file_that_cannot_be_read_is_told_with_the_way_to_correct_it(
     assert (result.status, message in result.stderr) == (1, True), result.stderr
 
 
-OTHER_FILES = {
-    '- from_resource_provider: a\n': 'a specification ("placement resource provider reshape plan',
-    'moves:\n- from_resource_provider: a\n': 'a specification ("placement resource provider',
-    '{"servers": []}': 'a list of servers (--servers takes it)',
-    '[{"ID": "x", "Flavor": "m1"}]': 'a list of servers (--servers takes it)',
-    'consumer_uuid,resource_class,amount,to_provider\n': 'assignments (--assignments takes them)',
-    'SQLite format 3\0': 'a SQLite database (--os-placement-database sqlite:////folder/file',
+#: The contents of files, by the words for their kind.
+FILES = {
+    'a snapshot (--snapshot takes it)': '{"version": 2, "format": "placementclient/snapshot"}',
+    'a plan ("placement resource provider reshape show FILE" shows it)': (
+        '{"format": "placementclient/plan", "version": 1}'
+    ),
+    'a plan of a drain (--drain takes it)': '{"format": "placementclient/drain-plan"}',
+    'a specification of a reshape (--spec takes it)': '# Move them.\n- from_resource_provider: a\n',
+    'a file of assignments (--assignments takes it)': 'consumer_uuid,resource_class,amount\n',
+    'a tree of providers ("placement resource provider tree apply FILE" takes it)': (
+        'name: compute1\ninventories: {}\n'
+    ),
+    'a configuration file such as nova.conf (--nova-conf takes it)': '[pci]\nalias = {}\n',
+    "Nova's table pci_devices (--devices takes it)": 'hypervisor_hostname,address\n',
+    'a list of servers (--servers takes it)': '[{"Nets": {"a": []}, "ID": "x", "Flavor": "m1"}]',
+    'a list of migrations (--migrations takes it)': '- Source Node: a\n',
+    'a list of flavors (--flavors takes it)': '{"flavors": []}',
+    'a SQLite database (--os-placement-database sqlite:////folder/file takes it)': (
+        'SQLite format 3\0'
+    ),
+    'a table (add -f json to the command that printed it)': '+----+\n| ID |\n+----+\n',
+    'CSV (add -f json to the command that printed it)': '\n"ID","Name"\n"a","b"\n',
+    'rows of a table (add -f json to the command that printed it)': f'{uuid_of("a")} web1 ACTIVE\n',
+}
+SNAPSHOT = '--snapshot {cloud}'
+CONFIGURATION = 'a configuration file such as nova.conf'
+#: What a file is needed for, by the command whose last word it is.
+NEEDED = {
+    'resource provider snapshot show <file>': 'a snapshot',
+    'resource provider snapshot diff <before> {cloud}': 'a snapshot',
+    'resource provider snapshot diff {cloud} <after>': 'a snapshot',
+    'resource provider tree apply <file>': 'a tree of providers',
+    'resource provider tree apply {tree} --previous': 'a tree of providers',
+    'resource provider reshape apply <plan>': 'a plan',
+    'resource provider reshape submit --file': 'the body of a request to Placement',
+    f'resource provider reshape assignments -o x {SNAPSHOT} --host-facts': (
+        'a folder or a tar archive that the collector wrote'
+    ),
+    'resource provider reshape devices -o x --device-spec x --devices': "Nova's table pci_devices",
+    'resource provider reshape devices -o x --devices {devices} --device-spec host1=': (
+        'a nova.conf, or its device_spec'
+    ),
+    'batch <file>': 'commands, one on each line',
+    'resource api check --service-conf': CONFIGURATION,
+    f'resource capacity export {SNAPSHOT} --quotas': 'a list of quotas',
+    **{
+        f'resource provider reshape plan -o x {SNAPSHOT} {option}': kind
+        for option, kind in {
+            '--spec': 'a specification of a reshape',
+            '--spec {spec} --assignments': 'a file of assignments',
+        }.items()
+    },
+    **{
+        f'resource provider report -o x {SNAPSHOT} {option}': kind
+        for option, kind in {'--plan': 'a plan', '--drain': 'a plan of a drain'}.items()
+    },
+    **{
+        f'resource provider drain plan host1 {SNAPSHOT} {option}': kind
+        for option, kind in {
+            '--cells': 'a table of hosts and cells',
+            '--requests': 'lists of servers, migrations and server groups',
+        }.items()
+    },
+    **{
+        f'resource usage list --by {name} {SNAPSHOT} --{name}s': f'a list of {name}s'
+        for name in ('project', 'user')
+    },
+    **{
+        f'allocation candidate explain {SNAPSHOT} --flavors {{flavors}} --flavor m1 {option}': kind
+        for option, kind in {
+            '--aggregates': 'a list of aggregates',
+            '--device-profiles': 'a list of device profiles',
+            '--image': 'the answer to GET /v2/images/ID',
+            '--image {uuid} --images': 'a list of images',
+            '--nova-conf': CONFIGURATION,
+            '--segments': 'a list of subnets',
+        }.items()
+    },
+    **{
+        f'resource provider audit {option}': kind
+        for option, kind in {
+            '--snapshot': 'a snapshot',
+            f'{SNAPSHOT} --assume': 'a list of assumptions',
+            f'{SNAPSHOT} --compute-conf host1=': CONFIGURATION,
+            f'{SNAPSHOT} --gone': 'UUIDs of consumers',
+            f'{SNAPSHOT} --ignore-consumer': 'UUIDs of consumers',
+            f'{SNAPSHOT} --limits': 'a list of registered limits',
+            **{
+                f'{SNAPSHOT} --{name}': f'a list of {name}'
+                for name in (
+                    *('agents', 'flavors', 'hypervisors', 'migrations', 'nodes', 'ports'),
+                    *('servers', 'services', 'subnets'),
+                )
+            },
+        }.items()
+    },
+}
+#: The beginnings of the other kinds that an option takes.
+ACCEPTED = {
+    '--spec': ('a plan (', 'a tree of providers'),
+    '--assume': ('a tree of providers',),
+    '--devices': ('CSV',),
+    '--device-spec': ('a configuration file',),
+    '--cells': ('a table',),
+    '--requests': ('a list of',),
+    '--gone': ('a list of', 'rows of a table'),
+    '--ignore-consumer': ('a list of', 'rows of a table'),
 }
 
 
-@pytest.mark.parametrize(('text', 'kind'), OTHER_FILES.items())
-@pytest.mark.parametrize(
-    ('command', 'expected'),
-    [('reshape show {}', 'plan'), ('audit --snapshot {}', 'snapshot')],
-)
-def test_a_file_of_another_kind_is_named_with_what_takes_it(
-    placement, tmp_path, text, kind, command, expected
+def taker_of(command):
+    """The option or the argument that the file of a mistake is for."""
+    return re.findall(r'<\w+>|--[\w-]+', command)[-1]
+
+
+def test_each_option_that_takes_a_file_is_in_the_table():
+    options = {option for point in POINTS for option in load_command(point).options}
+    named = {
+        o.name for o in options if '<file>' in o.settings.get('metavar', '') and not o.is_output
+    }
+    assert named - set(map(taker_of, NEEDED)) == set()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Good files for the options beside the one of a mistake."""
+    flavor = {'id': '1', 'name': 'm1', 'ram': 1, 'vcpus': 1, 'disk': 1, 'extra_specs': {}}
+    (tmp_path / 'devices').write_text(CSV)
+    return {
+        'cloud': save(tmp_path, 'cloud.json', small()),
+        'spec': save(tmp_path, 'spec.json', SPEC),
+        'tree': save(tmp_path, 'tree.json', {'name': 'host1', 'inventories': {}}),
+        'flavors': save(tmp_path, 'flavors.json', [flavor]),
+        'devices': tmp_path / 'devices',
+        'uuid': uuid_of('image'),
+    }
+
+
+@pytest.mark.parametrize(('command', 'needed'), NEEDED.items())
+def test_a_file_of_another_kind_is_told_with_what_is_needed(
+    placement, tmp_path, files, command, needed
 ):
-    path = tmp_path / 'file'
-    path.write_text(text)
-    result = placement(f'resource provider {command.format(path)}')
-    assert result.status == 1
-    assert f'{path}: not a {expected}, but {kind}' in result.stderr
-
-
-def test_a_list_in_place_of_assignments_is_named():
-    with pytest.raises(errors.BadFile, match=r'not assignments, but a list of servers \('):
-        parse_assignments('{"servers": []}', 'a.json')
+    path, taker = tmp_path / 'mistaken', taker_of(command)
+    line = command.replace(taker, str(path)) if '<' in taker else f'{command} {path}'
+    line = line.replace('= ', '=').format_map(files)
+    for kind, content in FILES.items():
+        path.write_text(content)
+        told = f'{path}: {kind}; {taker} needs {needed}\n'
+        is_refused = not kind.startswith((f'{needed} (', *ACCEPTED.get(taker, ())))
+        assert (placement(line).stderr == told) == is_refused, (kind, placement(line).stderr)
 
 
 def test_the_beginning_of_a_uuid_of_a_snapshot_is_answered_too(placement, tmp_path):
@@ -122,20 +267,6 @@ def test_an_empty_list_of_servers_is_named_with_the_command_that_makes_it(placem
     assert result.stderr.startswith(sentence)
 
 
-@pytest.mark.parametrize(
-    ('content', 'kind'),
-    [
-        ('- {from_resource_provider: a, to_resource_provider: b}\n' * 3, 'a specification'),
-        ('{"servers": []}', 'a list of servers (--servers takes it)'),
-    ],
-)
-def test_another_kind_of_file_is_named_once(placement, tmp_path, content, kind):
-    (tmp_path / 'other').write_text(content)
-    result = placement(f'resource provider tree apply {tmp_path}/other --dry-run')
-    assert result.stderr.startswith(f'{tmp_path}/other: not the right file, but {kind}')
-    assert result.stderr.count('\n') == 1
-
-
 def test_the_keys_that_a_file_may_have_are_named_once(placement, tmp_path):
     (tmp_path / 'tree.yaml').write_text('- {name: a, add: 1, like: c}\n')
     result = placement(f'resource provider tree apply {tmp_path}/tree.yaml --dry-run')
@@ -148,58 +279,34 @@ def test_the_keys_that_a_file_may_have_are_named_once(placement, tmp_path):
 def test_a_missing_file_is_answered_with_one_of_a_similar_name(placement, tmp_path):
     (tmp_path / 'vgpu.yaml').write_text('')
     refused = placement(f'resource provider tree apply {tmp_path}/vgpu.yml')
-    assert f'No such file or directory. Did you mean "{tmp_path}/vgpu.yaml"?' in refused.stderr
+    assert refused.stderr == (
+        f'{tmp_path}/vgpu.yml: No such file or directory; <file> needs a tree of providers. Did '
+        f'you mean "{tmp_path}/vgpu.yaml"?\n'
+    )
 
 
 @pytest.mark.parametrize(
-    ('command', 'content', 'message'),
+    ('content', 'message'),
     [
-        ('snapshot show', '', 'is empty'),
         (
-            'snapshot show',
+            '',
+            ' is empty; <file> needs a snapshot. To make one: placement resource provider snapshot',
+        ),
+        ('# ', ' has comments only; <file> needs a snapshot. To make one: placement resource'),
+        (
             '{"format": "placementclient/snapshot", "vers',
-            'damaged or not complete',
+            '1: damaged or cut off; <file> needs a snapshot. Copy the file again, or make one: ',
         ),
+        ('{"what": 5}', ' a file of an unknown kind; <file> needs a snapshot\n'),
+        ('name: a\n', ' text, not JSON; <file> needs a snapshot\n'),
     ],
 )
-def test_a_file_without_its_end_is_said_to_be_one(placement, tmp_path, command, content, message):
-    (tmp_path / 'file').write_text(content)
-    assert message in placement(f'resource provider {command} {tmp_path}/file').stderr
-
-
-ASSIGNMENTS = 'consumer_uuid,resource_class,amount,to_provider\n'
-
-
-MOVES = '- from_resource_provider: a\n'
-
-
-@pytest.mark.parametrize(
-    ('command', 'content', 'refusal'),
-    [
-        (
-            'resource provider reshape plan -o p --spec {}',
-            ASSIGNMENTS,
-            'not the right file, but as',
-        ),
-        ('resource provider reshape plan -o p --spec {}', 'SQLite format 3\0', 'is a SQLite data'),
-        ('batch {}', MOVES, 'not commands, one on each line, but a specification ("placement'),
-    ],
-)
-def test_a_file_that_is_read_as_text_is_named_with_what_takes_it(
-    placement, tmp_path, command, content, refusal
+def test_a_file_without_its_content_is_told_with_the_way_to_get_it(
+    placement, tmp_path, content, message
 ):
-    path, cloud = tmp_path / 'x', save(tmp_path, 'cloud.json', small())
-    path.write_text(content)
-    option = '' if command.startswith('batch') else f' --snapshot {cloud}'
-    assert f'{path}: {refusal}' in placement(command.format(path) + option).stderr
-
-
-@pytest.mark.parametrize('content', [ASSIGNMENTS, '{"servers": []}', MOVES])
-def test_assumptions_of_another_kind_are_named_with_what_takes_them(placement, tmp_path, content):
-    path, cloud = tmp_path / 'x', save(tmp_path, 'cloud.json', small())
-    path.write_text(content)
-    refused = placement(f'resource provider snapshot show {cloud} --assume {path}')
-    assert f'{path}: not the right file, but ' in refused.stderr
+    (tmp_path / 'file').write_text(content)
+    refused = placement(f'resource provider snapshot show {tmp_path}/file').stderr
+    assert refused.startswith(f'{tmp_path}/file:{message}')
 
 
 @pytest.mark.parametrize(
@@ -218,7 +325,8 @@ def test_an_audit_checks_nothing_with_lists_that_are_swapped(placement, tmp_path
     refused = placement(f'{command} --servers {servers} --migrations {migrations}')
     assert (refused.status, refused.stdout) == (1, '')
     assert refused.stderr == (
-        f'{servers}: not a list of servers, but a list of migrations (--migrations takes it)\n'
+        f'{servers}: a list of migrations (--migrations takes it); --servers needs a list of '
+        'servers\n'
     )
 
 

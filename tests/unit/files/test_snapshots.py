@@ -99,7 +99,10 @@ def consumer(**fields):
 
 
 FAULTS: dict[str, tuple[Damage, str]] = {
-    'format': (lambda content: content.update(format='other'), 'not a snapshot'),
+    'format': (
+        lambda content: content.update(format='other'),
+        'a file of an unknown kind; expected: a snapshot',
+    ),
     'version': (lambda content: content.update(version=3), 'snapshot version 3 is not known'),
     'missing': (
         lambda content: content.pop('consumers'),
@@ -149,7 +152,11 @@ def test_each_fault_is_told_with_its_place(snapshot, damage, message):
 
 HOST = 'a.json:2: damaged snapshot: providers[0]'
 TEXTS = {
-    'no JSON': (b'"total":8', b'"total":NaN', 'a.json:2: damaged or not complete'),
+    'no JSON': (
+        b'"total":8',
+        b'"total":NaN',
+        'a.json:2: damaged or cut off; expected: a snapshot. Copy the file',
+    ),
     'number': (
         b'"total":8',
         b'"total":1e999',
@@ -161,7 +168,7 @@ TEXTS = {
         f'{HOST}.inventories[...].allocation_ratio: expected float <= 3.40282e+38',
     ),
     'not UTF-8': (b'"host"', b'"ho\xffst"', 'a.json:2: not UTF-8 text'),
-    'torn': (b'}\n}}\n', b'', 'a.json:6: damaged or not complete'),
+    'torn': (b'}\n}}\n', b'', 'a.json:6: damaged or cut off; expected: a snapshot. Copy the file'),
     'twice': (b'"total":8', b'"total":7,"total":8', "a.json: damaged snapshot: the key 'total' ap"),
     'deep': (b'"total":8', b'"other":' + b'[' * 100_000, 'a.json: nested too deeply'),
 }
@@ -178,11 +185,13 @@ def test_a_fault_in_the_text_is_told_with_its_line(snapshot, old, new, message):
 
 @pytest.mark.parametrize('content', [b'null', b'[]', b'{}', b'7', b'"text"'])
 def test_other_documents_are_no_snapshot(content):
-    with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot$'):
+    with pytest.raises(
+        errors.BadFile, match=r'^a.json: a file of an unknown kind; expected: a snapshot$'
+    ):
         snapshots.decode(content, 'a.json')
 
 
-@pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'\n# Notes\n'])
+@pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'# Notes\nand text\n'])
 def test_a_snapshot_that_is_no_json_is_refused(content):
-    with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot: it is not JSON$'):
+    with pytest.raises(errors.BadFile, match=r'^a.json: text, not JSON; expected: a snapshot$'):
         snapshots.decode(content, 'a.json')

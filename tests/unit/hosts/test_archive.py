@@ -95,7 +95,7 @@ def test_an_archive_with_links_or_strange_paths_is_refused(bad, message, tmp_pat
 def test_a_folder_with_a_link_or_a_pipe_is_refused(make, tmp_path):
     path = folder(tmp_path / 'f', FILES)
     make(tmp_path / 'f' / 'domains' / 'x.xml')
-    with pytest.raises(errors.BadFile, match=r'not a regular file|symbolic links'):
+    with pytest.raises(errors.BadFile, match=r'not a regular file'):
         archive.read_host(path)
 
 
@@ -202,5 +202,7 @@ def test_a_folder_has_the_archives_of_many_hosts(tmp_path):
     (facts / '.hidden').write_text('not read')
     assert [host.hostname for host in archive.read_hosts([str(facts)])] == ['gpu1', 'gpu2']
     (facts / 'notes.txt').write_text('no archive')
-    with pytest.raises(errors.BadFile, match=r'notes\.txt: not a tar archive'):
+    with pytest.raises(
+        errors.BadFile, match=r'notes\.txt: damaged or cut off, or not a tar archive'
+    ):
         archive.read_hosts([str(facts)])

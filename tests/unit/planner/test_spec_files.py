@@ -18,7 +18,7 @@ HUGE = 10**400
 MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 1}}'
 
 BAD_SPECS = {
-    '# to be written\n\n': 'spec: is empty',
+    '# to be written\n\n': 'spec: has comments only',
     'a: 1\n---\nb: 2\n': (
         'spec:2: the file has several documents, divided by ---: give one (expected a single '
         'document in the stream: but found another document)'
@@ -178,7 +178,7 @@ BAD_ROWS = {
         'rows:2: [0].resource_clas: unknown key. Did you mean "resource_class"?'
     ),
     f'- consumer_uuid: {A}\n': 'rows:1: [0]: resource_class is missing',
-    f'consumer_uuid: {A}\n': 'rows: not assignments: expected CSV or a list of rows',
+    f'consumer_uuid: {A}\n': 'rows: a file of an unknown kind; expected: a file of assignments',
 }
 
 

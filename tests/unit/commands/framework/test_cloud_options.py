@@ -165,7 +165,8 @@ def test_assumptions_read_a_plan_beside_their_file(placement, folder):
     (folder / 'sub').mkdir()
     (folder / 'sub' / 'assume.yaml').write_text('- plan: plan.json')
     result = placement('resource provider snapshot show cloud.json --assume sub/assume.yaml')
-    assert result == Result(1, '', 'sub/plan.json: No such file or directory\n')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.startswith('sub/plan.json: No such file or directory; expected: a plan. ')
 
 
 def test_a_wrong_assumption_is_named_with_line_and_column(placement, folder):

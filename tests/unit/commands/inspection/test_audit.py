@@ -190,7 +190,12 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
         ('--explain what', 2, UNKNOWN),
         ('--tree what', 1, "No resource provider has the name or UUID 'what'"),
         ('--servers {page}', 1, f'{{page}}: {PAGE}'),
-        ('--flavors {missing}', 1, '{missing}: No such file or directory'),
+        (
+            '--flavors {missing}',
+            1,
+            '{missing}: No such file or directory; --flavors needs a list of flavors. To make one: '
+            'openstack flavor list --all --long -f json',
+        ),
         ('--limits keystone', 1, f'Keystone cannot be asked: {NO_CATALOG}'),
         (
             '--hypervisors {later} --id inventory-drift',

@@ -144,7 +144,7 @@ def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypat
     result = placement(command + options)
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith(
-        f'{tmp_path}/nova.json: not a list of servers, but a list of migrations'
+        f'{tmp_path}/nova.json: has no key "servers"; --requests needs a list of servers. '
     )
 
 

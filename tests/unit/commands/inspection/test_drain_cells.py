@@ -62,7 +62,7 @@ def test_hosts_without_a_cell_receive_nothing(placement, three_hosts, tmp_path):
 @pytest.mark.parametrize(
     ('text', 'reason'),
     [
-        ('', 'no table of nova-manage cell_v2 list_hosts'),
+        ('', '--cells needs a table of hosts and cells'),
         ('| a | b |\n', '1: 2 columns, not 3'),
         (CELLS.replace('compute3', 'compute1'), '6: compute1 appears twice'),
         (

@@ -64,7 +64,7 @@ def test_a_plan_for_another_cloud_is_refused(placement, tmp_path):
     )
     assert not target.exists()
     wrong = placement(f'{REPORT} --snapshot {cloud} --plan {cloud}')
-    assert 'cloud.json: not a plan, but a snapshot (--snapshot takes it)\n' in wrong.stderr
+    assert 'cloud.json: a snapshot (--snapshot takes it); --plan needs a plan\n' in wrong.stderr
 
 
 def test_report_with_lists_shows_orphans(placement, tmp_path, monkeypatch):
@@ -101,7 +101,7 @@ def test_the_page_is_written_without_a_list_that_cannot_be_used(
     target = tmp_path / 'report.html'
     result = placement(f'{REPORT} --snapshot {snapshot} --servers {servers} -o {target}')
     assert result.status == status
-    assert f'{servers}: not a list of servers, but plain text' in result.stderr
+    assert f'{servers}: plain text; expected: a list of servers. ' in result.stderr
     assert target.exists()
 
 

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of files: what each looks like, what takes it, and how to get one."""
+
+import re
+
+from placementclient.basis.errors import FileKind, WrongFile
+from placementclient.model.listed import ListRecord
+
+#: What is wrong with a file that is none of the kinds below.
+UNKNOWN = 'a file of an unknown kind'
+_OURS = 'placement resource provider'
+_PRINTED = 'add -f json to the command that printed it'
+
+# Files of this package that name their format.
+SNAPSHOT = FileKind(
+    'a snapshot',
+    '--snapshot takes it',
+    f'make one: {_OURS} snapshot save FILE',
+    'placementclient/snapshot',
+)
+PLAN = FileKind(
+    'a plan',
+    f'"{_OURS} reshape show FILE" shows it',
+    f'make one: {_OURS} reshape plan --spec FILE -o PLAN',
+    'placementclient/plan',
+)
+DRAIN_PLAN = FileKind(
+    'a plan of a drain',
+    '--drain takes it',
+    f'make one: {_OURS} drain plan HOST -o FILE',
+    'placementclient/drain-plan',
+)
+_JOURNAL = FileKind(
+    'the journal of a plan', '"reshape apply PLAN" reads it', '', 'placementclient/reshape-journal'
+)
+_FORMATS = {kind.format: kind for kind in (SNAPSHOT, PLAN, DRAIN_PLAN, _JOURNAL)}
+# Files that people and other programs write.
+SPECIFICATION = FileKind(
+    'a specification of a reshape',
+    '--spec takes it',
+    f'see an example: {_OURS} reshape demo --keep FOLDER',
+)
+ASSIGNMENTS = FileKind(
+    'a file of assignments',
+    '--assignments takes it',
+    f'write the undecided rows: {_OURS} reshape plan --spec FILE -o PLAN --write-assignments FILE',
+)
+TREES = FileKind(
+    'a tree of providers',
+    f'"{_OURS} tree apply FILE" takes it',
+    f'make one: {_OURS} tree export -o FILE',
+)
+NOVA_PROVIDERS = FileKind(
+    'a provider configuration file of Nova', f'"{_OURS} tree apply FILE" takes it'
+)
+CONFIGURATION = FileKind(
+    'a configuration file such as nova.conf', '--nova-conf takes it', may_be_empty=True
+)
+DEVICES = FileKind("Nova's table pci_devices", '--devices takes it')
+HOST_CELLS = FileKind(
+    'a table of hosts and cells', '--cells takes it', 'make one: nova-manage cell_v2 list_hosts'
+)
+HOST_FACTS = FileKind(
+    'a folder or a tar archive that the collector wrote',
+    source=f'print the collector: {_OURS} reshape collector',
+)
+TAR = FileKind('a tar archive', '--host-facts takes it')
+ASSUMPTIONS = FileKind('a list of assumptions')
+BODY = FileKind('the body of a request to Placement')
+COMMANDS = FileKind('commands, one on each line')
+DEVICE_SPECS = FileKind('a nova.conf, or its device_spec')
+IMAGE = FileKind('the answer to GET /v2/images/ID')
+IMAGES = FileKind('a list of images', '--images takes it')
+REQUESTS = FileKind('lists of servers, migrations and server groups')
+UUIDS = FileKind('UUIDs of consumers', may_be_empty=True)
+#: Output of OpenStackClient for people and for shells.
+TABLE, CSV, ROWS = (FileKind(name, _PRINTED) for name in ('a table', 'CSV', 'rows of a table'))
+#: The options of lists that have another name than the list in the answer of the API.
+_OPTIONS = {'registered_limits': 'limits', 'device_profiles': 'device-profiles'}
+
+
+def _name_list(key: str, source: str = '') -> FileKind:
+    """Return the kind of a list, by its name in the answer of the API."""
+    option = _OPTIONS.get(key, key)
+    return FileKind(f'a list of {key.replace("_", " ")}', f'--{option} takes it', source)
+
+
+LISTS = {
+    key: _name_list(key)
+    for key in (
+        *('servers', 'flavors', 'migrations', 'hypervisors', 'services', 'ports', 'images'),
+        *('aggregates', 'agents', 'subnets', 'nodes', 'projects', 'users', *_OPTIONS),
+    )
+}
+#: The beginnings of files behind blanks and comments. The first that fits counts.
+_LOOKS: dict[str, FileKind] = {
+    r'SQLite format 3\0': FileKind(
+        'a SQLite database', '--os-placement-database sqlite:////folder/file takes it'
+    ),
+    r'(?s:.{257})ustar': TAR,
+    r'PK\x03\x04': FileKind('a ZIP archive', 'unzip unpacks it'),
+    r'\xfd7zXZ\0': FileKind('an xz file', 'unxz unpacks it'),
+    'BZh[1-9]1AY': FileKind('a bzip2 file', 'bunzip2 unpacks it'),
+    r'\(\xb5/\xfd': FileKind('a zstd file', 'unzstd unpacks it'),
+    r'\+-+': TABLE,
+    '[0-9a-fA-F-]{32,36} ': ROWS,
+    r'"?consumer_uuid"?[,;\t]': ASSIGNMENTS,
+    r'"?hypervisor_hostname"?[,\t]': DEVICES,
+    r'"[^"\n]*"(,"[^"\n]*")+\s*$': CSV,
+    r'\[[A-Za-z_]+\]\s*\n(?s:.*^)\w+ *=': CONFIGURATION,
+    r'\{?\s*"?meta"?:\s*\{?\s*"?schema_version': NOVA_PROVIDERS,
+    r'(?s:.*\W)?from_resource_provider"?\s*:|(?s:.*^)[{\s]*"?moves"?\s*:': SPECIFICATION,
+    r'[{\s]*"?(trees|additions)"?\s*:': SPECIFICATION,
+    r'[\[{\s-]*"?name"?\s*:(?s:.*\W)inventories"?\s*:': TREES,
+    **{rf'\{{?\s*"?{key}"?\s*:': kind for key, kind in LISTS.items()},
+    r'(\[\s*\{|-)(?s:.*)["\s]Flavor"?\s*:': LISTS['servers'],
+    r'(\[\s*\{|-)(?s:.*)["\s](Source Node|source_node)"?\s*:': LISTS['migrations'],
+    r'(\[\s*\{|-)(?s:.*)["\s]Hypervisor Hostname"?\s*:': LISTS['hypervisors'],
+}
+_COMMENTS = re.compile(r'\A(\s|\xef\xbb\xbf|#.*|---$)+', re.MULTILINE)
+_LOOKED_AT = 4096
+
+
+def describe_list(record: type[ListRecord]) -> FileKind:
+    """Return the kind of the files that have a list of records."""
+    return _name_list(record.key, record.source and f'make one: {record.source}')
+
+
+def find_kind(content: bytes) -> FileKind | None:
+    """Return what a file looks like by its beginning; ``None``: it is not known."""
+    start = content[:_LOOKED_AT].decode('latin-1')
+    for name, kind in _FORMATS.items():
+        if f'"{name}"' in start[:100]:
+            return kind
+    start = _COMMENTS.sub('', start)
+    looks = (kind for look, kind in _LOOKS.items() if re.match(look, start, re.MULTILINE))
+    return next(looks, None)
+
+
+def check_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -> None:
+    """Raise an error if a file is empty, or looks like another kind than those that are allowed.
+
+    :param needed: the kind that the error names, ``others`` are accepted too
+    """
+    kind = find_kind(content)
+    if kind and kind.name not in {allowed.name for allowed in (needed, *others)}:
+        taken = f' ({kind.taken})' if kind.taken else ''
+        raise WrongFile(path, f'{kind.name}{taken}', needed)
+    if not needed.may_be_empty and (lack := describe_lack(content)):
+        raise WrongFile(path, lack, needed, needed.remedy)
+
+
+def describe_lack(content: bytes) -> str:
+    """Return what a text lacks that has nothing but blanks and comments; else nothing."""
+    if re.search(rb'^[ \t]*[^#\s]', content, re.MULTILINE):
+        return ''
+    return 'has comments only' if content.strip() else 'is empty'
