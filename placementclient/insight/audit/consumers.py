@@ -17,7 +17,7 @@ _NO_UUIDS = (
     'no migration of the list has a UUID: list them with compute API 2.59 or above, such as '
     'openstack --os-compute-api-version 2.59 server migration list -f json'
 )
-_LOOK = 'see openstack server migration list --server {}'
+_LOOK = 'openstack server migration list --server {}'
 #: Placement's default owner of consumers from before they had owners:
 #: ``[placement]incomplete_consumer_project_id`` and ``incomplete_consumer_user_id``.
 PLACEHOLDER = '00000000-0000-0000-0000-000000000000'
@@ -59,8 +59,8 @@ def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
     """Yield the consumers with allocations on several hosts, if the lists do not say why."""
     for audited in cloud.consumers_by_check['on-several-trees']:
         reason = (
-            f'it is not known why: {_LOOK.format(audited.consumer.uuid)}, and audit again with the '
-            'lists of servers and migrations'
+            'it is not known why: audit again with --servers and --migrations, and look for its '
+            f'migrations: {_LOOK.format(audited.consumer.uuid)}'
         )
         yield _make_unsafe_finding(audited, reason)
 
