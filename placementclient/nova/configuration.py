@@ -63,7 +63,10 @@ def parse_options(text: str, path: str) -> Iterator[ConfigOption]:
                 raise errors.BadFile(path, 'neither an option nor a section', number)
             if not section:
                 raise errors.BadFile(path, 'an option before the first section', number)
-            value = match[2]
-            is_quoted = value.startswith(('"', "'")) and value[0] == value[-1]
-            lines = [value[1:-1] if is_quoted else value]
+            lines = [_strip_quotes(match[2])]
             option = ConfigOption(section, match[1], '', number)
+
+
+def _strip_quotes(value: str) -> str:
+    is_quoted = value.startswith(('"', "'")) and value[0] == value[-1]
+    return value[1:-1] if is_quoted else value

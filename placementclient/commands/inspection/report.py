@@ -16,6 +16,7 @@ from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit, audit_lists
 
 if TYPE_CHECKING:
+    from placementclient.commands.inspection.audit_lists import AuditedCloud
     from placementclient.model.plans import Plan
     from placementclient.model.snapshots import Snapshot
 
@@ -67,7 +68,6 @@ class WriteReport(base.PlacementCommand):
     def execute(self) -> None:
         from placementclient.files import disk, kinds
         from placementclient.insight.audit import checks
-        from placementclient.render import findings
         from placementclient.render.report import page
         from placementclient.render.report.contents import Report, add_planned_rows
         from placementclient.render.report.drain import make_drain_section
@@ -80,25 +80,14 @@ class WriteReport(base.PlacementCommand):
         plan = storage.read_plan(self.args.plan) if self.args.plan else None
         if plan is not None and plan.recipe is None:
             plan = add_planned_rows(plan)
-        cloud, result, lists = audit_lists.read_and_audit(self, checks.audit)
+        audited = audit_lists.read_and_audit(self, checks.audit)
+        cloud, result, lists = audited
         if plan is not None:
             _refuse_trees_missing_in_snapshot(plan, cloud.snapshot)
         drain = self.args.drain and make_drain_section(
             disk.read_document(self.args.drain, kinds.DRAIN_PLAN), self.args.drain, cloud.snapshot
         )
-        # The page has the checks that were left out.
-        self.warn(
-            (
-                *findings.describe_unread_lists(lists.failures),
-                *lists.faults,
-                *findings.describe_unjudged_servers(result),
-            )
-        )
-        self.warn(findings.describe_cells_down(cloud.hosts_of_cells_down))
-        missing = [name for name in audit_lists.NEEDED_LISTS if name not in lists.records]
-        if missing and not lists.failures and not lists.faults and self.app.stderr.isatty():
-            files = ', '.join(f'--{name} FILE' for name in missing)
-            self.log_hint(f'Names of servers and leaked allocations: add {files}')
+        self._warn_of_lists(audited)
         report = Report(
             cloud,
             result,
@@ -116,6 +105,24 @@ class WriteReport(base.PlacementCommand):
         if lists.refused or cloud.hosts_of_cells_down:
             is_wrong = any(finding.is_wrong for finding in result.findings)
             self.exit_status = ExitStatus.DIFFERS if is_wrong else ExitStatus.ERROR
+
+    def _warn_of_lists(self, audited: AuditedCloud) -> None:
+        """Warn of lists that were refused or are missing; the page has the checks left out."""
+        from placementclient.render import findings
+
+        cloud, result, lists = audited
+        self.warn(
+            (
+                *findings.describe_unread_lists(lists.failures),
+                *lists.faults,
+                *findings.describe_unjudged_servers(result),
+            )
+        )
+        self.warn(findings.describe_cells_down(cloud.hosts_of_cells_down))
+        missing = [name for name in audit_lists.NEEDED_LISTS if name not in lists.records]
+        if missing and not lists.failures and not lists.faults and self.app.stderr.isatty():
+            files = ', '.join(f'--{name} FILE' for name in missing)
+            self.log_hint(f'Names of servers and leaked allocations: add {files}')
 
     def _get_cloud_name(self) -> str:
         """Return the cloud in ``clouds.yaml`` and its region; an empty text without one."""
