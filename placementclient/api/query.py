@@ -62,7 +62,7 @@ def format_scheduler_request(request: CandidateRequest) -> str:
 
 
 def _list_required_values(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
-    """Return the values of the parameter ``required``; several only for a choice of traits."""
+    """Return values of the parameter ``required``: one for all traits, more for alternatives."""
     every = _join_traits([trait for trait in required if ',' not in trait], forbidden)
     return [
         *([every] if every else []),

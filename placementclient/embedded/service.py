@@ -261,7 +261,9 @@ class Service:
         revision, (head, revisions) = _read_revision(self._engine), _list_revisions()
         if revision == head:
             return
-        if others := _describe_foreign_tables(self._engine, is_known=revision in revisions):
+        if others := _describe_foreign_tables(
+            self._engine, has_placement_schema=revision in revisions
+        ):
             fault = f"is not Placement's, but has tables of {others}: check its URL"
         elif revision is None:
             fault = f'has no schema of Placement: {sync}'
@@ -371,10 +373,10 @@ def _read_revision(engine: Engine) -> str | None:
         return version
 
 
-def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
-    """Return the service whose tables a database has; empty if ``is_known`` or Placement's."""
+def _describe_foreign_tables(engine: Engine, *, has_placement_schema: bool) -> str:
+    """Return the service, other than Placement, whose tables a database has, or an empty text."""
     names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
-    if is_known or not names:
+    if has_placement_schema or not names:
         return ''
     if _NOVA_API_TABLE in names:
         return f'nova_api, such as {_NOVA_API_TABLE}'

@@ -312,7 +312,7 @@ class ExplainCandidate(DocumentCommand):
         is_owned: bool | None,
         group_uuid: str | None = None,
     ) -> _ServerRequest:
-        """Return Nova's request for a server; if Nova refuses it, raise an error with names."""
+        """Return Nova's request for a server; raise Refusal, with names, if Nova refuses it."""
         from placementclient.nova.server_parts import Refusal
 
         project = scheduling.parts['project'] or server.project

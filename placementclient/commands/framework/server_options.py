@@ -177,9 +177,9 @@ def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | 
 
 
 def _list_server_options(command: base.PlacementCommand) -> dict[str, Any]:
-    """Return the values of those options for a server that a command has, by their names.
+    """Return the values of a command's options for a server, by their names.
 
-    A command may have another option of the same name, such as a list of all ports.
+    Not of another option with the same name, such as a list of all ports.
     """
     options = (*SERVER_OPTIONS, *SINGLE_SERVER_OPTIONS)
     return {o.dest: getattr(command.args, o.dest) for o in options if o in command.options}

@@ -160,10 +160,10 @@ class _ListReader:
             # It would cost the timeout for each of its lists.
             self._silent[service_name] = failure
 
-    def _get_client(self, name: str) -> Client:
+    def _get_client(self, service_name: str) -> Client:
         """Return a client for a service, without retries if another of its lists has failed."""
         client = self._command.client
-        if name in self._failing:
+        if service_name in self._failing:
             client = client.copy_without_history()
             client.max_retries = 0
         return client
@@ -204,7 +204,7 @@ def read_and_audit(
     :param is_steady: whether a tree that changes during each reading is an error
     """
     read = functools.partial(
-        _read_cloud, command, ids, facts or OperatorFacts(), is_steady=is_steady
+        _read_cloud_and_lists, command, ids, facts or OperatorFacts(), is_steady=is_steady
     )
     cloud, lists = read()
     audit = audit_cloud(cloud, None)
@@ -237,7 +237,7 @@ def _name_aggregates(
             yield finding
 
 
-def _read_cloud(
+def _read_cloud_and_lists(
     command: base.PlacementCommand,
     ids: Collection[str],
     facts: OperatorFacts,

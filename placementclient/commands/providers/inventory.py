@@ -217,7 +217,7 @@ class ReplaceInventories(ChangeCommand):
         return self._set_provider(fields)
 
     def _refuse_wrong_option_combinations(self) -> None:
-        """Refuse a command without providers, and options that exclude the choice of providers."""
+        """Refuse a command without providers, and options that do not go with the chosen ones."""
         provider, is_aggregate = self.args.provider, self.args.aggregate
         bare = [text for text in self.args.resource or () if '=' not in text]
         if provider and bare and re.fullmatch('[0-9.]+', provider):

@@ -184,7 +184,7 @@ class PlanReshape(base.ShowOne):
         return tuple(fields), tuple(fields.values())
 
     def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
-        """Return the snapshot to plan on, all providers if Placement is asked, and the trees."""
+        """Return the snapshot, all providers (None: Placement is not asked), and selected trees."""
         if self.args.snapshot:
             from placementclient.files import disk
 
