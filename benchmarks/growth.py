@@ -164,7 +164,7 @@ def chain(n: int, first: int | None = None, **last: object) -> str:
 SPEC_LINE = 'device_spec = {"address": "0000:81:00.0"}\n'
 #: The kind of each file, its content of a size, and the size.
 FILES: dict[str, tuple[Callable[[int], str | bytes], int]] = {
-    'snapshot': (lambda n: b''.join(snapshots.encode(cloud(hosts=n, servers=2))), 50),
+    'snapshot': (lambda n: b''.join(snapshots.encode_snapshot(cloud(hosts=n, servers=2))), 50),
     'snapshot, a chain': (chain, 3_000),
     'plan': (lambda n: b''.join(plans.encode(planned(n))), 10),
     'journal': (lambda n: of_journal(planned(n)), 10),

@@ -9,6 +9,6 @@ from placementclient.files import snapshots
 
 def document(snapshot):
     """All of a snapshot but where it was read, for comparisons."""
-    content: dict[str, Any] = json.loads(b''.join(snapshots.encode(snapshot)))
+    content: dict[str, Any] = json.loads(b''.join(snapshots.encode_snapshot(snapshot)))
     content.pop('origin', None)
     return content

@@ -94,7 +94,7 @@ def read_document(path: str, needed: FileKind, *others: FileKind) -> Any:
 
 def read_snapshot(path: str) -> Snapshot:
     """Return the snapshot of a file; warn about missing usages and about unsteady trees."""
-    snapshot = snapshots.decode(read_bytes(path, kinds.SNAPSHOT, WRITTEN_LIMIT), path)
+    snapshot = snapshots.decode_snapshot(read_bytes(path, kinds.SNAPSHOT, WRITTEN_LIMIT), path)
     if snapshot.unsteady:
         LOG.warning(f'{path}: {describe_unsteady_trees(snapshot.unsteady_names())}')
     if names := [state.name for state in snapshot.list_providers_without_usages()]:
@@ -109,7 +109,7 @@ def read_snapshot(path: str) -> Snapshot:
 def write_snapshot(path: str, snapshot: Snapshot) -> None:
     """Write a snapshot as a whole, or not at all; compress it if the name ends with ``.gz``."""
     with open_output(path) as stream:
-        stream.writelines(snapshots.encode(snapshot))
+        stream.writelines(snapshots.encode_snapshot(snapshot))
 
 
 def read_bytes(path: str, needed: FileKind, most_bytes: int) -> bytes:

@@ -93,7 +93,7 @@ _PROVIDER = msgspec.json.Decoder(ProviderRecord)
 _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 
 
-def encode(snapshot: Snapshot) -> Iterator[bytes]:
+def encode_snapshot(snapshot: Snapshot) -> Iterator[bytes]:
     """Yield the lines of a snapshot as a file; equal snapshots give equal files."""
     header = SnapshotHeader(FORMAT, VERSION, snapshot.origin, tuple(sorted(snapshot.unsteady)))
     yield make_opening_line(encode_json(header), 'providers', b'[')
@@ -110,7 +110,7 @@ def encode(snapshot: Snapshot) -> Iterator[bytes]:
     yield b'}}\n'
 
 
-def decode(content: bytes, path: str) -> Snapshot:
+def decode_snapshot(content: bytes, path: str) -> Snapshot:
     """Return the snapshot of a file, with any order of keys and any line breaks.
 
     :raises errors.BadFile: if it is no snapshot or a damaged one, with the line

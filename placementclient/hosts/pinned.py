@@ -51,8 +51,8 @@ def assign_pinned_servers(
         consumers += [(m, f'{source}, migration of server {uuid}') for m in moving[uuid]]
         for consumer_uuid, evidence in consumers:
             if policy in _CLASSES:
-                yield from _make_rows(snapshot, consumer_uuid, _CLASSES[policy], evidence)
-            elif any(_make_rows(snapshot, consumer_uuid, SHARED, evidence)):
+                yield from _make_assignments(snapshot, consumer_uuid, _CLASSES[policy], evidence)
+            elif any(_make_assignments(snapshot, consumer_uuid, SHARED, evidence)):
                 yield make_contradiction(consumer_uuid, _REASONS[policy].format(evidence), path)
 
 
@@ -79,7 +79,7 @@ def _find_cpu_policy(server: Server, path: str, image: Image | None) -> tuple[st
     return 'shared', 'no CPU policy'
 
 
-def _make_rows(
+def _make_assignments(
     snapshot: Snapshot, consumer_uuid: str, resource_class: str, evidence: str
 ) -> Iterator[AssignmentRow]:
     """Yield an assignment of the VCPU of a consumer to a class on each of its providers."""

@@ -79,7 +79,7 @@ class Verdict:
 
     :param freed: the UUIDs of the providers on which the consumer needs nothing
     :param unproved: those on which the consumer seems to need nothing, without a proof
-    :param held: the amounts on other hosts that its own host lacks, by the UUID of the provider
+    :param held: the amounts by provider that the server needs, as its own host has too little
     :param reason: why the others are not freed
     :param is_under_way: whether a migration in progress needs the allocations
     :param proof: why the consumer needs nothing on those that are freed
@@ -109,7 +109,7 @@ def explain_retained_allocations(
     return f'{verdict.reason}. {advice.format(consumer_uuid)}'
 
 
-class Evidence:
+class EvidenceJudge:
     """Judges consumers by the records of Nova.
 
     :param is_asked: whether Nova was asked for the server just now; a record of a list counts only
@@ -198,9 +198,9 @@ class Evidence:
             return Verdict(reason=_MOVED)
         if holding is None or self.find_serving_uuids(own).isdisjoint(holding.allocations):
             return Verdict(reason=_NOTHING)
-        return self._compare_amounts(consumer, holding, server, own, changed)
+        return self._judge_by_amounts(consumer, holding, server, own, changed)
 
-    def _compare_amounts(
+    def _judge_by_amounts(
         self,
         consumer: Consumer,
         holding: Consumer,
@@ -219,7 +219,7 @@ class Evidence:
                 continue
             if lacking := self._find_lacking_amounts(amounts, holding, server, own):
                 held[provider_uuid] = lacking
-            elif is_migration or self._has_left(server.uuid, own, provider_uuid, changed):
+            elif is_migration or self._has_left_host(server.uuid, own, provider_uuid, changed):
                 freed.append(provider_uuid)
             else:
                 unproved.append(provider_uuid)
@@ -313,7 +313,7 @@ class Evidence:
             return {source: target, target: source}
         return {source: target} if migration.has_returned else {target: source}
 
-    def _has_left(
+    def _has_left_host(
         self, server_uuid: str, own: str, provider_uuid: str, changed: Moment | None
     ) -> bool:
         """Return True if the newest migration led from the host of a provider to the own host."""

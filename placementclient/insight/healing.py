@@ -75,12 +75,12 @@ def find_heals(
                 if server.node in shared_names:
                     reason = f'Nova has several hosts called {server.node}, in different cells'
                     heal = Heal(server, heal.lacks, UNKNOWN, reason)
-                yield _leave_moving_alone(_add_ports(snapshot, heal, requested), migrating)
+                yield _leave_moving_alone(_add_port_resources(snapshot, heal, requested), migrating)
             continue
         owned = structs.replace(consumer, project_id=server.project_id, user_id=server.user_id)
         if owned != consumer:
             yield _leave_moving_alone(Heal(server, 'owner', consumer=owned), migrating)
-        heal = _add_ports(snapshot, Heal(server, 'ports', consumer=owned), requested)
+        heal = _add_port_resources(snapshot, Heal(server, 'ports', consumer=owned), requested)
         if heal.consumer != owned:
             yield _leave_moving_alone(heal, migrating)
         if amounts:
@@ -129,7 +129,7 @@ def _leave_moving_alone(heal: Heal, migrating: Collection[str]) -> Heal:
     return Heal(heal.server, heal.lacks, LEFT_ALONE, reason) if reason else heal
 
 
-def _add_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
+def _add_port_resources(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     """Add the resources of its ports to the desired allocations of a server."""
     consumer, host = heal.consumer, snapshot.find_by_name(heal.server.node or '') if ports else None
     if consumer is None or host is None:

@@ -59,7 +59,7 @@ def sum_by_subject(snapshot: Snapshot, grouping: str) -> list[UsageLine]:
     return sorted(lines, key=lambda line: (line.resource_class, -line.used, line.subject))
 
 
-def select_largest(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
+def select_largest_lines(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
     """Yield the first ``count`` lines of each class; the lines are sorted by class."""
     for _, of_class in groupby(lines, attrgetter('resource_class')):
         yield from list(of_class)[:count]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, make_grants
+from placementclient.placing.providers import HostProvider, make_grant_check
 from placementclient.placing.requests import Request, parse_request
 from placementclient.placing.shapes import find_serving_providers
 from placementclient.placing.topology import Topology
@@ -35,7 +35,7 @@ SlotCounts = frozenset[tuple[Slot, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class TreeCandidates:
+class CountInTree:
     """The number of candidates in a tree."""
 
     name: str
@@ -51,7 +51,7 @@ class CandidateCount:
     :param limit: the most that Nova takes; ``None``: all
     """
 
-    trees: Sequence[TreeCandidates]
+    trees: Sequence[CountInTree]
     limit: int | None
 
     @property
@@ -80,7 +80,7 @@ class CandidateCount:
         return len(self.trees) - chosen
 
 
-def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str], TreeCandidates]:
+def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str], CountInTree]:
     """Return the function that counts the candidates in a tree, by the UUID of its root.
 
     It counts equal trees once. Candidates with allocations only on sharing providers count once for
@@ -89,13 +89,13 @@ def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str
     parts = parse_request(request)
     counts: dict[object, tuple[int, bool]] = {}
 
-    def count_in_tree(root: str) -> TreeCandidates:
+    def count_in_tree(root: str) -> CountInTree:
         kind = topology.make_tree_key(root, parts.trees)
         if kind not in counts:
             states = topology.list_serving_providers(root)
             providers = topology.list_host_providers(root, parts.trees)
             counts[kind] = _count_in_tree(parts, states, providers)
-        return TreeCandidates(topology.trees[root][0].name, *counts[kind])
+        return CountInTree(topology.trees[root][0].name, *counts[kind])
 
     return count_in_tree
 
@@ -111,7 +111,7 @@ def _count_in_tree(
     request: Request, states: Sequence[ProviderState], providers: Sequence[HostProvider]
 ) -> tuple[int, bool]:
     """Return the number of candidates in a tree, and whether the number is exact."""
-    grants = make_grants(states)
+    grants = make_grant_check(states)
     suitable = find_serving_providers(request, providers, grants)
     if suitable is None or not all(suitable):
         return 0, True

@@ -25,7 +25,7 @@ def count_slots(state: ProviderState, resource_class: str, amount: int) -> int:
     return max(0, state.free(resource_class)) // amount
 
 
-def make_grants(states: Sequence[ProviderState]) -> Grants:
+def make_grant_check(states: Sequence[ProviderState]) -> Grants:
     """Return the function that says whether a provider can grant an amount of a class."""
     return lambda number, name, amount: count_slots(states[number], name, amount) > 0
 

@@ -31,8 +31,8 @@ class HostOption(NamedTuple):
 class Shape:
     """The providers that can serve a host, the root first, without their free amounts.
 
-    The room of a host is a list: first of each provider of its own and each of its classes; then
-    of each class that several providers have, all of them together, for lax requests.
+    The room of a host is a list of free amounts: of each class of each of its own providers; then,
+    for lax requests, the sum of each class that several providers have.
     """
 
     def __init__(self, providers: Sequence[HostProvider]) -> None:

@@ -12,7 +12,7 @@ from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.optimize.max_flow import compute_max_flow
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, count_slots, make_grants
+from placementclient.placing.providers import HostProvider, count_slots, make_grant_check
 from placementclient.placing.requests import RequestPart, parse_request
 from placementclient.placing.shapes import find_serving_providers, has_common_traits
 from placementclient.placing.sites import Choice, Site, Stock, maximize_servers
@@ -67,7 +67,7 @@ class Supply:
         return has_shared_class or is_isolated or bool(self._request.subtrees)
 
     def _count_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
-        """Return for how many servers each pool serves a part, by its UUID and the part."""
+        """Return the number of servers that a pool serves, by the pool's UUID and the part."""
         providers = self._topology.snapshot.providers
         return {
             (pool, part): self._count_servers_of_provider(part, providers[pool])
@@ -211,7 +211,7 @@ class Supply:
         self, states: Sequence[ProviderState], providers: Sequence[HostProvider]
     ) -> Iterator[Choice]:
         """Yield each set of amounts of inventories that can serve one server as a whole."""
-        grants = make_grants(states)
+        grants = make_grant_check(states)
         suitable = find_serving_providers(self._request, providers, grants) or ()
         search, seen = _DistinctSearch(self._request, providers, suitable, grants), set[Choice]()
         search.steps_left = MAX_STEPS

@@ -8,7 +8,7 @@ from placementclient.api import allocation
 from placementclient.api.parallel import call_in_parallel
 from placementclient.basis import errors
 from placementclient.client.http import Client
-from placementclient.insight.evidence import CHANGED, Evidence, NovaRecords, Verdict
+from placementclient.insight.evidence import CHANGED, EvidenceJudge, NovaRecords, Verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Server
 from placementclient.nova import service
@@ -44,7 +44,7 @@ class FreeingProof:
             'migrations': records.migrations is not None,
         }
         self.known_lists = frozenset(name for name, known in is_known.items() if known)
-        self._evidence = Evidence(topology, records, is_asked=is_nova_asked)
+        self._evidence = EvidenceJudge(topology, records, is_asked=is_nova_asked)
         self._is_nova_asked, self.is_unasked = is_nova_asked, False
         #: Why no further server is asked for.
         self._silence = ''

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from placementclient.basis import errors
-from placementclient.insight.evidence import Evidence, NovaRecords, Verdict
+from placementclient.insight.evidence import EvidenceJudge, NovaRecords, Verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -109,7 +109,7 @@ def _verdicts(cloud: Cloud, snapshot: Snapshot, documents: dict[str, Any]) -> di
         migrations = records.decode_migrations(documents['migrations'], 'migrations')
     if 'hypervisors' in documents:
         hypervisors = host_records.decode_hypervisors(documents['hypervisors'], 'hypervisors')
-    evidence = Evidence(Topology(snapshot), NovaRecords(migrations, hypervisors))
+    evidence = EvidenceJudge(Topology(snapshot), NovaRecords(migrations, hypervisors))
     written = {h.consumer: lists.moment(h.written).rstrip('Z') for h in cloud.holdings}
     verdicts = {}
     for uuid, consumer in snapshot.consumers.items():

@@ -10,12 +10,12 @@ from unittest import mock
 
 from msgspec.structs import replace
 
-from placementclient.insight.evidence import Evidence, Verdict
+from placementclient.insight.evidence import EvidenceJudge, Verdict
 from placementclient.model.servers import Server, ServerMigration
 from placementclient.nova import schema, service
 from tests.worlds.running import World
 
-_judge = Evidence.judge
+_judge = EvidenceJudge.judge
 _record = service.read_server_record
 
 
@@ -71,15 +71,15 @@ def _judge_without_tasks(evidence, consumer, holding, server, changed):
 
 
 DEFECTS = {
-    'free what a list lacks': Defect(Evidence, 'judge', _free_by_absence),
-    'ignore the task': Defect(Evidence, 'judge', _judge_without_tasks),
+    'free what a list lacks': Defect(EvidenceJudge, 'judge', _free_by_absence),
+    'ignore the task': Defect(EvidenceJudge, 'judge', _judge_without_tasks),
     'take a page for the list': Defect(
         schema, 'find_next_page', lambda *_: None, damages=frozenset({'page'})
     ),
     'free during a migration': Defect(ServerMigration, 'is_over', property(lambda _: True)),
-    'ignore when a server has moved': Defect(Evidence, '_has_left', lambda *_: True),
-    'ignore the age of a list': Defect(Evidence, '_explain_unsettled', lambda *_: ''),
-    'ignore what the host lacks': Defect(Evidence, '_find_lacking_amounts', lambda *_: {}),
+    'ignore when a server has moved': Defect(EvidenceJudge, '_has_left_host', lambda *_: True),
+    'ignore the age of a list': Defect(EvidenceJudge, '_explain_unsettled', lambda *_: ''),
+    'ignore what the host lacks': Defect(EvidenceJudge, '_find_lacking_amounts', lambda *_: {}),
     'take 404 for gone': Defect(service, 'read_server_record', _free_by_404, 'audit', True),
     'take any record for deleted': Defect(
         service, 'read_server_record', _free_by_any_record, 'audit', True

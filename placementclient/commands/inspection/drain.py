@@ -296,11 +296,11 @@ class PlanDrain(base.Lister):
         if not self.args.cells:
             return None
         from placementclient.files import disk, kinds
-        from placementclient.insight.drain.knowledge import map_by_provider
+        from placementclient.insight.drain.knowledge import key_by_root_name
         from placementclient.nova.cells import parse_host_cells
 
         path = self.args.cells
-        return map_by_provider(
+        return key_by_root_name(
             snapshot, parse_host_cells(disk.read_text(path, kinds.HOST_CELLS, kinds.TABLE), path)
         )
 

@@ -80,7 +80,7 @@ class ListUsage(base.Lister):
                 raise errors.BadArgument(f'No provider has inventory of {unknown[0]}{near}')
             lines = [line for line in lines if line.resource_class in classes]
         if self.args.top:
-            lines = [*usage.select_largest(lines, self.args.top)]
+            lines = [*usage.select_largest_lines(lines, self.args.top)]
         if unlisted := usage.sum_unlisted_usage(snapshot):
             self.log.warning(
                 f'Not in the table: {facts.format_with_units(unlisted)}. Placement counts it as '

@@ -77,7 +77,7 @@ CHECKS = (
     Check('agent-gone', _WARNING, neutron.find_providers_without_agent, ('agents',)),
     Check('segment-addresses', _ERROR, neutron.find_address_differences, ('subnets',)),
     Check('doubled-host', _ERROR, providers.find_doubled_hosts),
-    Check('twin', _ERROR, identities.find_twins, _HYPERVISORS, _NAMING),
+    Check('twin', _ERROR, identities.find_twin_hosts, _HYPERVISORS, _NAMING),
     Check('renamed', _ERROR, identities.find_renamed_hosts, _HYPERVISORS, _NAMING),
     Check('provider-without-host', _WARNING, unmatched.find_unmatched_providers, _NODES, _IRONIC),
     Check('host-without-provider', _ERROR, unmatched.find_unmatched_hosts, _NODES),

@@ -13,7 +13,13 @@ from typing import NamedTuple
 import os_resource_classes
 
 from placementclient.insight import healing
-from placementclient.insight.evidence import NEVER, Evidence, NovaRecords, Verdict, is_nova_class
+from placementclient.insight.evidence import (
+    NEVER,
+    EvidenceJudge,
+    NovaRecords,
+    Verdict,
+    is_nova_class,
+)
 from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
@@ -126,9 +132,9 @@ class Cloud:
         )
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> EvidenceJudge:
         """The judge of the allocations that may be freed."""
-        return Evidence(self.topology, self.records, is_presumed=self.lists.is_nova_asked)
+        return EvidenceJudge(self.topology, self.records, is_presumed=self.lists.is_nova_asked)
 
     @cached_property
     def classes(self) -> set[str]:

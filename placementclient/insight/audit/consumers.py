@@ -71,7 +71,7 @@ def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
         own = cloud.evidence.find_own_host(audited.server) if audited.server else None
         if own is None or audited.skip_reason:
             continue
-        causes = {uuid: _guess_cause(cloud, uuid, own) for uuid in audited.verdict.held}
+        causes = {uuid: _explain_separation(cloud, uuid, own) for uuid in audited.verdict.held}
         likely = '; '.join(dict.fromkeys(filter(None, causes.values())))
         reason = likely or 'the server uses it, and holds less of it on its host'
         holds = cloud.insert_provider_names(audited.verdict.held)
@@ -80,7 +80,7 @@ def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
         )
 
 
-def _guess_cause(cloud: Cloud, provider_uuid: str, own_root: str) -> str:
+def _explain_separation(cloud: Cloud, provider_uuid: str, own_root: str) -> str:
     """Return the likely reason why a provider is not in the tree of a host, or an empty string."""
     state = cloud.snapshot.providers[provider_uuid]
     root, host = cloud.provider_name(state.provider.root_uuid), cloud.provider_name(own_root)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.insight.candidates.conflicts import minimize_conflict
-from placementclient.insight.candidates.matching import Matcher, ProviderIndex, index_snapshot
+from placementclient.insight.candidates.matching import ProviderIndex, TreeMatcher, index_snapshot
 from placementclient.insight.candidates.requirements import list_requirements
 from placementclient.insight.unknown_names import (
     ReportedNames,
@@ -122,7 +122,7 @@ def _find_conflict(indexes: Iterable[ProviderIndex], request: CandidateRequest) 
     """Return the fewest requirements that no tree meets together; none if one meets all."""
     required = list_requirements(request)
     for index in indexes:
-        matcher = Matcher(index, required)
+        matcher = TreeMatcher(index, required)
         if matcher.is_possible(frozenset(required)):
             return []
     fewest = minimize_conflict(required, matcher.is_possible)

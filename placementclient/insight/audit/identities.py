@@ -45,9 +45,9 @@ class NodeRoots(NamedTuple):
     by_servers: States
 
 
-def find_twins(cloud: Cloud) -> Iterator[Finding]:
+def find_twin_hosts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the hosts with two providers, of which nova-compute uses one."""
-    for node, live, dead, by_servers in match_nodes(cloud):
+    for node, live, dead, by_servers in match_nodes_to_roots(cloud):
         if live is None:
             continue
         for other in (*dead, *by_servers):
@@ -73,7 +73,7 @@ def find_twins(cloud: Cloud) -> Iterator[Finding]:
 
 def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the hosts that came back under another UUID or name than their provider has."""
-    for node, live, dead, by_servers in match_nodes(cloud):
+    for node, live, dead, by_servers in match_nodes_to_roots(cloud):
         facts: dict[str, object] = {'node': node.node, 'uuid': node.uuid}
         if live and live.name != node.node and not dead:
             facts['provider'] = live.name
@@ -97,12 +97,12 @@ def explain_foreign_owner(cloud: Cloud, root: ProviderState, host: str) -> str:
     return _FOREIGN.format(host, root.reference)
 
 
-def match_nodes(cloud: Cloud) -> Iterator[NodeRoots]:
+def match_nodes_to_roots(cloud: Cloud) -> Iterator[NodeRoots]:
     """Yield the compute nodes that are up, without those of Ironic, each with its possible roots.
 
     :raises MissingFields: if no hypervisor has a UUID
     """
-    hypervisors, nodes = require_uuids(cloud), _find_live_nodes(cloud)
+    hypervisors, nodes = list_nodes_with_uuids(cloud), _find_live_nodes(cloud)
     if not nodes:
         # Every root is looked at below.
         return
@@ -125,7 +125,7 @@ def match_nodes(cloud: Cloud) -> Iterator[NodeRoots]:
 def _find_live_nodes(cloud: Cloud) -> list[Hypervisor]:
     """Return the hypervisors whose nova-compute is not known to be down."""
     down = {service.host for service in cloud.lists.services or () if not service.is_up}
-    nodes = require_uuids(cloud)
+    nodes = list_nodes_with_uuids(cloud)
     return [node for node in nodes if node.host not in down and node.is_up is not False]
 
 
@@ -150,7 +150,7 @@ def _has_name_of_node(root: ProviderState, node: str, node_names: Collection[str
     return name == node or (name not in node_names and is_same_host(name, node))
 
 
-def require_uuids(cloud: Cloud) -> list[Hypervisor]:
+def list_nodes_with_uuids(cloud: Cloud) -> list[Hypervisor]:
     """Return the hypervisors with UUIDs; raise :class:`MissingFields` if none has one."""
     hypervisors = [node for node in cloud.lists.hypervisors or () if node.uuid]
     if cloud.lists.hypervisors and not hypervisors:

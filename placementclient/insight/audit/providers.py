@@ -58,7 +58,7 @@ def find_doubled_hosts(cloud: Cloud) -> Iterator[Finding]:
     # The check "twin" reports twins, with the live one.
     try:
         twins = (
-            {uuid for twin in identities.find_twins(cloud) for uuid in twin.roots}
+            {uuid for twin in identities.find_twin_hosts(cloud) for uuid in twin.roots}
             if pairs
             else set()
         )
@@ -154,7 +154,7 @@ class _FlavorCounter(NamedTuple):
 
     flavor: str
     limit: int
-    count_in_tree: Callable[[str], candidate_count.TreeCandidates]
+    count_in_tree: Callable[[str], candidate_count.CountInTree]
 
 
 def _make_flavor_counters(

@@ -33,7 +33,7 @@ def find_unmatched_providers(cloud: Cloud) -> Iterator[Finding]:
     if cloud.hosts_of_cells_down:
         raise MissingFields(_CELL_DOWN)
     by_label = defaultdict[str, list[str]](list)
-    for hypervisor in identities.require_uuids(cloud):
+    for hypervisor in identities.list_nodes_with_uuids(cloud):
         by_label[_shorten_name(hypervisor.node)].append(hypervisor.node)
     for root in _find_roots_without_host(cloud):
         number, likely = identities.count_consumers(cloud, root), by_label[_shorten_name(root.name)]
@@ -49,7 +49,7 @@ def find_unmatched_providers(cloud: Cloud) -> Iterator[Finding]:
 
 def _find_roots_without_host(cloud: Cloud) -> Iterator[ProviderState]:
     """Yield the roots that look like hosts, and that neither Nova nor Ironic has."""
-    hypervisors = identities.require_uuids(cloud)
+    hypervisors = identities.list_nodes_with_uuids(cloud)
     known = {name for hypervisor in hypervisors for name in (hypervisor.uuid, hypervisor.node)}
     known |= {node.uuid for node in cloud.lists.nodes or ()} | _find_reported_uuids(cloud)
     for root in cloud.snapshot.roots():
@@ -60,7 +60,7 @@ def _find_roots_without_host(cloud: Cloud) -> Iterator[ProviderState]:
 
 def find_unmatched_hosts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the hypervisors that are up, and that have no provider in Placement."""
-    known = {hypervisor.uuid for hypervisor in identities.require_uuids(cloud)}
+    known = {hypervisor.uuid for hypervisor in identities.list_nodes_with_uuids(cloud)}
     by_label = defaultdict[str, list[ProviderState]](list)
     for root in cloud.snapshot.roots():
         if root.uuid not in known:
@@ -83,7 +83,7 @@ def find_unmatched_hosts(cloud: Cloud) -> Iterator[Finding]:
 
 def _find_hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
     """Yield the hypervisors that are up and have no root of their own."""
-    hypervisors, reported = identities.require_uuids(cloud), _find_reported_uuids(cloud)
+    hypervisors, reported = identities.list_nodes_with_uuids(cloud), _find_reported_uuids(cloud)
     up = {service.host for service in cloud.lists.services or () if service.is_up}
     known = {hypervisor.uuid for hypervisor in hypervisors}
     for hypervisor in hypervisors:
@@ -101,7 +101,7 @@ def _find_reported_uuids(cloud: Cloud) -> set[str | None]:
     """Return the UUIDs of the roots and of the hypervisors that ``twin`` or ``renamed`` reports."""
     pairs = [
         (node, other)
-        for node, _, dead, by_servers in identities.match_nodes(cloud)
+        for node, _, dead, by_servers in identities.match_nodes_to_roots(cloud)
         for other in (*dead, *by_servers)
     ]
     return {uuid for node, other in pairs for uuid in (node.uuid, other.uuid)}

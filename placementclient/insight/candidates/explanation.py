@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from placementclient.insight.candidates.conflicts import ConflictSearch, minimize_conflict
-from placementclient.insight.candidates.matching import Matcher, ProviderIndex
+from placementclient.insight.candidates.matching import ProviderIndex, TreeMatcher
 from placementclient.insight.candidates.nearest import NearestTreeSearch, NearTree, rank_tree
 from placementclient.insight.candidates.relaxations import (
     Ask,
@@ -75,7 +75,7 @@ def explain(
     """
     required = list_requirements(request)
     offer = ask(request) if ask else None
-    matcher, topology = Matcher(index, required), index.topology
+    matcher, topology = TreeMatcher(index, required), index.topology
     alone = {need: len(roots) for need, roots in matcher.trees_by_requirement.items()}
     providers = topology.snapshot.providers
     names = {
@@ -87,21 +87,21 @@ def explain(
     explanation = Explanation(offer, len(topology.trees), alone, names=names)
     if explanation.is_met:
         return explanation
-    return _diagnose(explanation, request, index, matcher, ask, most_trees)
+    return _explain_unmet_request(explanation, request, index, matcher, ask, most_trees)
 
 
 def count_trees_without_pcpu(request: CandidateRequest, index: ProviderIndex) -> TreeCount:
     """Return the number of trees without PCPU that have candidates of a request."""
     required = list_requirements(request)
-    satisfying = Matcher(index, required).find_satisfying_trees(frozenset(required))
+    satisfying = TreeMatcher(index, required).find_satisfying_trees(frozenset(required))
     return TreeCount(len(satisfying - index.topology.find_roots_with('PCPU')))
 
 
-def _diagnose(
+def _explain_unmet_request(
     explanation: Explanation,
     request: CandidateRequest,
     index: ProviderIndex,
-    matcher: Matcher,
+    matcher: TreeMatcher,
     ask: Ask | None,
     most_trees: int,
 ) -> Explanation:
@@ -143,7 +143,7 @@ def _diagnose(
 
     def sort_key(tree: NearTree) -> tuple[object, ...]:
         root = tree.root_uuid
-        return *rank_tree(root, nearest[root], relieved), tree.missing
+        return *rank_tree(root, nearest[root], relieved), tree.missing_shares
 
     return replace(
         explanation,

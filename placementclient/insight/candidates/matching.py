@@ -48,7 +48,7 @@ def index_snapshot(snapshot: Snapshot) -> ProviderIndex:
     )
 
 
-class Matcher:
+class TreeMatcher:
     """Decides which trees satisfy a subset of the requirements of a request.
 
     The subsets are frozen: the matcher remembers the results for each.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from placementclient.insight.candidates.conflicts import ConflictSearch, minimize_conflict
-from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.matching import TreeMatcher
 from placementclient.insight.candidates.requirements import Requirement, RequirementKind
 from placementclient.insight.candidates.shortages import Shortage, ShortageReason, find_shortages
 from placementclient.model.snapshots import ProviderState
@@ -25,7 +25,7 @@ class NearTree:
     shortages: tuple[Shortage, ...]
 
     @property
-    def missing(self) -> float:
+    def missing_shares(self) -> float:
         """The sum of the missing parts of the requested amounts, each from 0 to 1."""
         return sum(
             1 - (shortage.amount or 0) / shortage.requirement.amount
@@ -38,7 +38,7 @@ class NearTree:
 class NearestTreeSearch:
     """Finds and describes the trees that lack the least of a request."""
 
-    def __init__(self, matcher: Matcher) -> None:
+    def __init__(self, matcher: TreeMatcher) -> None:
         self._matcher, self._topology = matcher, matcher.topology
         self._needs = matcher.requirements
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, groupby, islice
 from typing import NamedTuple
 
-from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.matching import TreeMatcher
 from placementclient.insight.candidates.requirements import (
     Requirement,
     restrict_request,
@@ -61,7 +61,7 @@ class Relaxation:
     roots: frozenset[str] = frozenset()
 
 
-class _Change(NamedTuple):
+class _RequestChange(NamedTuple):
     """A change of a request: it drops some requirements, and gives others another amount.
 
     :param amounts: the other amounts, by the requirement of the request
@@ -83,7 +83,7 @@ class RelaxationSearch:
     def __init__(
         self,
         request: CandidateRequest,
-        matcher: Matcher,
+        matcher: TreeMatcher,
         ask: Ask | None,
         states: Sequence[ProviderState],
     ) -> None:
@@ -101,7 +101,7 @@ class RelaxationSearch:
                 return relaxations
         return []
 
-    def _find_relaxations(self, changes: Iterable[_Change]) -> Iterator[Relaxation]:
+    def _find_relaxations(self, changes: Iterable[_RequestChange]) -> Iterator[Relaxation]:
         """Yield the changes after which the request has candidates, those that drop least first."""
         enough: list[frozenset[Requirement]] = []
         for change in sorted(changes, key=lambda change: len(change.dropped)):
@@ -113,7 +113,7 @@ class RelaxationSearch:
                 enough += [] if change.amounts else [change.dropped]
                 yield relaxation
 
-    def _make_change(self, correction: frozenset[Requirement]) -> _Change:
+    def _make_change(self, correction: frozenset[Requirement]) -> _RequestChange:
         """Return a change that gives up as little of a correction as possible.
 
         It tries other amounts first. A group has to request a resource: without one it is dropped
@@ -128,7 +128,7 @@ class RelaxationSearch:
             retained = select_askable_requirements(retained)
         dropped = self._all - retained - amounts.keys()
         needless = self._find_needlessly_dropped(dropped, retained)
-        return _Change(dropped - needless, amounts, retained | needless)
+        return _RequestChange(dropped - needless, amounts, retained | needless)
 
     def _find_needlessly_dropped(
         self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
@@ -142,7 +142,7 @@ class RelaxationSearch:
                     return dropped.difference(fewer)
         return frozenset()
 
-    def _try_change(self, change: _Change) -> Relaxation | None:
+    def _try_change(self, change: _RequestChange) -> Relaxation | None:
         """Return a change with its candidates; ``None`` if the service refuses such a request."""
         changed = [replace(need, amount=amount) for need, amount in change.amounts.items()]
         ordered = [

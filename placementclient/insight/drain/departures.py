@@ -46,7 +46,7 @@ class Departure(NamedTuple):
 
 
 def _make_blocked(reason: str, command: str) -> Departure:
-    """Return the departure of a server that cannot move for a reason; the command ends that."""
+    """Return the departure of a server that cannot move for a reason; the command removes it."""
     return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
 
 

@@ -85,7 +85,7 @@ class _RemedySearch:
         for uuid in self._cloud.hosts:
             root = self._cloud.snapshot.providers[uuid]
             usable = replace(root, traits=root.traits - {DISABLED})
-            if usable != root and uuid not in self._emptied and self._is_enough([usable]):
+            if usable != root and uuid not in self._emptied and self._is_enough_with([usable]):
                 yield (
                     f'{root.name}, which is disabled, as a target (openstack compute service '
                     'set --enable)'
@@ -112,7 +112,7 @@ class _RemedySearch:
                 if inventory and inventory.allocation_ratio < tenths / 10:
                     larger = replace(inventory, allocation_ratio=tenths / 10)
                     states.append(replace(state, inventories={**state.inventories, name: larger}))
-        return bool(states) and self._is_enough(states)
+        return bool(states) and self._is_enough_with(states)
 
     def find_host_to_leave(self) -> Iterator[str]:
         """Yield a host to leave in use, so that the others can be emptied."""
@@ -126,7 +126,7 @@ class _RemedySearch:
                 yield f'leave {self._cloud.snapshot.providers[root].name} out'
                 return
 
-    def _is_enough(self, changed: Sequence[ProviderState]) -> bool:
+    def _is_enough_with(self, changed: Sequence[ProviderState]) -> bool:
         """Return True if every server has a place once some providers are changed."""
         providers = self._cloud.snapshot.providers | {state.uuid: state for state in changed}
         snapshot = Snapshot(providers.values(), self._cloud.snapshot.consumers.values())

@@ -78,7 +78,7 @@ def read_knowledge(
     is_owned = owners.is_owner_required(snapshot)
     reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
     for server in here:
-        reader.read_server(server)
+        reader.read_request(server)
     knowledge = Knowledge(
         reader.requests,
         reader.least,
@@ -146,7 +146,7 @@ class _RequestReader:
     _filtered: int = 0
     _imageless: list[Server] = field(default_factory=list)
 
-    def read_server(self, server: Server) -> None:
+    def read_request(self, server: Server) -> None:
         """Read the request of a server, and the one without its uncertain parts."""
         image, missing = self.images.find_image(server)
         asked = self._build_request(server, image)
@@ -262,10 +262,10 @@ def _read_zones(snapshot: Snapshot, aggregates: Iterable[HostAggregate]) -> dict
     """Return the availability zone of each host by name; empty for Nova's default zone."""
     zones = {host: part.zone for part in aggregates if part.zone for host in part.hosts}
     names = (root.name for root in snapshot.roots())
-    return dict.fromkeys(names, '') | map_by_provider(snapshot, zones)
+    return dict.fromkeys(names, '') | key_by_root_name(snapshot, zones)
 
 
-def map_by_provider(snapshot: Snapshot, by_host: Mapping[str, str]) -> dict[str, str]:
+def key_by_root_name(snapshot: Snapshot, by_host: Mapping[str, str]) -> dict[str, str]:
     """Return values by the name of the root provider, from values by the name of Nova's host."""
     by_label: dict[str, dict[str, str]] = {}
     for host, value in by_host.items():

@@ -67,12 +67,12 @@ class RoomProblem:
         #: The server groups, which have places behind the rooms of a host.
         kinds = problem.servers.keys() | {new_kind}
         self._names = sorted({name for kind in kinds for name in problem.requests[kind].limits})
-        may_move = list(self._group_servers(offloaded))
+        may_move = list(self._group_alike_servers(offloaded))
         self.hosts = list(self._build_room_hosts(may_move))
         # Other servers only make the model larger.
         self.movable = list(self._find_movable(may_move))
 
-    def _group_servers(self, offloaded: Iterable[ServerMove]) -> Iterator[AlikeServers]:
+    def _group_alike_servers(self, offloaded: Iterable[ServerMove]) -> Iterator[AlikeServers]:
         """Yield the servers that may move, equal ones of a host together."""
         problem = self.problem
         groups = defaultdict[AlikeServers, list[ServerMove]](list)

@@ -206,7 +206,7 @@ def test_a_file_that_is_too_large_is_not_parsed(tmp_path, snapshot, monkeypatch)
     disk.write_snapshot(str(path), snapshot)
     os.truncate(path, 4_000_000)
     monkeypatch.setattr(disk, 'WRITTEN_LIMIT', 3 << 20)
-    monkeypatch.setattr(disk.snapshots, 'decode', lambda *arguments: pytest.fail('parsed'))
+    monkeypatch.setattr(disk.snapshots, 'decode_snapshot', lambda *arguments: pytest.fail('parsed'))
     with pytest.raises(errors.BadFile, match=r'is larger than 3 MiB$'):
         disk.read_snapshot(str(path))
 

@@ -40,15 +40,15 @@ def snapshot():
 
 
 def test_a_snapshot_is_read_back_as_it_was_written(snapshot):
-    content = b''.join(snapshots.encode(snapshot))
-    read = snapshots.decode(content, 'a.json')
+    content = b''.join(snapshots.encode_snapshot(snapshot))
+    read = snapshots.decode_snapshot(content, 'a.json')
     assert (read.providers, read.consumers) == (snapshot.providers, snapshot.consumers)
     assert read.origin == snapshot.origin
-    assert b''.join(snapshots.encode(read)) == content
+    assert b''.join(snapshots.encode_snapshot(read)) == content
 
 
 def test_the_order_is_fixed_with_one_item_to_a_line(snapshot):
-    lines = b''.join(snapshots.encode(snapshot)).decode().splitlines()
+    lines = b''.join(snapshots.encode_snapshot(snapshot)).decode().splitlines()
     assert [line[:20] for line in lines[1:3]] == [f'{{"uuid":"{uuid}'[:20] for uuid in (ROOT, RP)]
     assert '"inventories":{"DISK_GB":{"total":9,' in lines[1]
     assert '"traits":["A","B"]' in lines[1]
@@ -67,17 +67,17 @@ def test_other_json_of_the_same_content_is_read(version):
         '"aggregates": [], "usages": {}}\n'
         '], "consumers": {\n}}\n'
     )
-    read = snapshots.decode(text.encode(), 'a.json')
+    read = snapshots.decode_snapshot(text.encode(), 'a.json')
     assert (read.origin, read.unsteady) == (None, frozenset())
     assert read.providers[ROOT].inventories['VCPU'] == Inventory(8, 0, 1, 8, 1, 16.0)
 
 
 def test_unsteady_trees_are_kept_and_only_of_roots():
     states = [ProviderState(Provider(ROOT, 'a', 1, None, ROOT))]
-    content = b''.join(snapshots.encode(Snapshot(states, (), unsteady=[ROOT])))
-    assert snapshots.decode(content, 'a.json').unsteady == {ROOT}
+    content = b''.join(snapshots.encode_snapshot(Snapshot(states, (), unsteady=[ROOT])))
+    assert snapshots.decode_snapshot(content, 'a.json').unsteady == {ROOT}
     with pytest.raises(errors.BadFile, match=f'unsteady: {RP} is no root'):
-        snapshots.decode(
+        snapshots.decode_snapshot(
             content.replace(b'"unsteady":["' + ROOT.encode(), b'"unsteady":["' + RP.encode()),
             'a.json',
         )
@@ -146,7 +146,7 @@ def test_each_fault_is_told_with_its_place(snapshot, damage, message):
     content = document(snapshot)
     damage(content)
     with pytest.raises(errors.BadFile) as caught:
-        snapshots.decode(json.dumps(content).encode(), 'a.json')
+        snapshots.decode_snapshot(json.dumps(content).encode(), 'a.json')
     assert str(caught.value) == message
 
 
@@ -176,10 +176,10 @@ TEXTS = {
 
 @pytest.mark.parametrize(('old', 'new', 'message'), TEXTS.values(), ids=TEXTS)
 def test_a_fault_in_the_text_is_told_with_its_line(snapshot, old, new, message):
-    content = b''.join(snapshots.encode(snapshot))
+    content = b''.join(snapshots.encode_snapshot(snapshot))
     assert old in content
     with pytest.raises(errors.BadFile) as caught:
-        snapshots.decode(content.replace(old, new, 1), 'a.json')
+        snapshots.decode_snapshot(content.replace(old, new, 1), 'a.json')
     assert str(caught.value).startswith(message)
 
 
@@ -188,10 +188,10 @@ def test_other_documents_are_no_snapshot(content):
     with pytest.raises(
         errors.BadFile, match=r'^a.json: a file of an unknown kind; expected: a snapshot$'
     ):
-        snapshots.decode(content, 'a.json')
+        snapshots.decode_snapshot(content, 'a.json')
 
 
 @pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'# Notes\nand text\n'])
 def test_a_snapshot_that_is_no_json_is_refused(content):
     with pytest.raises(errors.BadFile, match=r'^a.json: text, not JSON; expected: a snapshot$'):
-        snapshots.decode(content, 'a.json')
+        snapshots.decode_snapshot(content, 'a.json')

@@ -5,7 +5,7 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from placementclient.insight.evidence import Evidence, NovaRecords, Verdict
+from placementclient.insight.evidence import EvidenceJudge, NovaRecords, Verdict
 from placementclient.model.servers import Flavor, Server, ServerImage, ServerMigration
 from placementclient.model.services import BaremetalNode, Hypervisor, HypervisorService
 from placementclient.placing.topology import Topology
@@ -36,7 +36,7 @@ def judged(
     """Judge a consumer of servers s or migrations m."""
     mode = {key: settings.pop(key) for key in ('is_asked', 'is_presumed') if key in settings}
     topology = Topology(cloud(TREES, [allocated]))
-    evidence = Evidence(topology, NovaRecords(migrations, **settings), **mode)
+    evidence = EvidenceJudge(topology, NovaRecords(migrations, **settings), **mode)
     return evidence.judge(allocated, holding or allocated, server, lambda _: changed)
 
 

@@ -39,7 +39,7 @@ SPEC = {
 
 @pytest.fixture
 def plan():
-    snapshot = snapshots.decode(CLOUD.read_bytes(), 'cloud.json')
+    snapshot = snapshots.decode_snapshot(CLOUD.read_bytes(), 'cloud.json')
     snapshot.origin = Origin('2026-11-21T14:00:00Z', 'http://placement', 'a program')
     spec = specifications.convert_specification(SPEC, 'spec')
     return planner.plan_reshape(snapshot, spec, skip_infeasible=True, migrations=())

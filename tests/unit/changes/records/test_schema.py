@@ -33,9 +33,9 @@ def test_the_schemas_of_the_package_are_those_that_are_generated(kind):
 
 
 def test_files_that_are_written_match_their_schemas():
-    snapshot = snapshots.decode(CLOUD.read_bytes(), 'cloud.json')
+    snapshot = snapshots.decode_snapshot(CLOUD.read_bytes(), 'cloud.json')
     plan = planner.plan_reshape(snapshot, specifications.convert_specification(SPEC, 'spec'))
-    assert faults('snapshot', json.loads(b''.join(snapshots.encode(snapshot)))) == []
+    assert faults('snapshot', json.loads(b''.join(snapshots.encode_snapshot(snapshot)))) == []
     assert faults('plan', json.loads(b''.join(plans.encode(plan)))) == []
 
 

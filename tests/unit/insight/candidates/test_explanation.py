@@ -5,7 +5,7 @@ from itertools import combinations
 from random import Random
 
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.matching import Matcher, index_snapshot
+from placementclient.insight.candidates.matching import TreeMatcher, index_snapshot
 from placementclient.insight.candidates.relaxations import MOST_DROPPED
 from placementclient.insight.candidates.requirements import list_requirements, restrict_request
 from placementclient.insight.candidates.service_faults import list_service_faults
@@ -48,7 +48,7 @@ def test_relaxations_drop_no_requirement_that_can_be_met():
     for seed in range(300):
         request = random_request(Random(seed))
         explained = explain(request, index)
-        matcher = Matcher(index, list_requirements(request))
+        matcher = TreeMatcher(index, list_requirements(request))
         everything = frozenset(matcher.requirements)
         for relaxation in explained.relaxations:
             dropped = frozenset(relaxation.dropped)
