@@ -235,10 +235,7 @@ class PlanDrain(base.Lister):
         return drain_moves.list_moves(cloud, answer)
 
     def _format_audit_command(self, requests: object) -> str:
-        """Return the command that audits the same cloud, with files if Nova cannot be asked.
-
-        :param requests: the lists of ``--requests``, whose file the audit reads too
-        """
+        """Return the command that audits the same cloud, with the file of ``--requests`` too."""
         from placementclient.nova import service
 
         command, path = f'{self.program} resource provider audit', self.args.snapshot
@@ -254,10 +251,7 @@ class PlanDrain(base.Lister):
         return f'{command}{snapshot} {servers} {migrations}'
 
     def _set_exit_status(self, verdict: DrainVerdict, cells_down: Sequence[Finding]) -> None:
-        """Set the exit status of a verdict.
-
-        :param cells_down: a finding for each host whose servers Nova does not show
-        """
+        """Set the exit status of a verdict: a yes is not certain while cells are down."""
         self.exit_status = _EXIT_STATUSES[verdict]
         if cells_down:
             self.exit_status = self.exit_status or errors.ExitStatus.ERROR
