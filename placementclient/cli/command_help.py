@@ -110,6 +110,16 @@ def _read_pairs(file: str) -> dict[str, str]:
     return {first: second for first, _, second in rows}
 
 
+def explain_missing_arguments(message: str, parser: argparse.ArgumentParser) -> str:
+    """Return the help of the positional arguments that an error says are missing."""
+    missing = message.removeprefix(MISSING).split(', ')
+    return ''.join(
+        f'. {action.metavar}: {str(action.help).removesuffix(".")}'
+        for action in list_actions(parser)
+        if not action.option_strings and action.metavar in missing
+    )
+
+
 def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     """Return the options and arguments of a parser, in the order in which they were added."""
     collected: list[argparse.Action] = []

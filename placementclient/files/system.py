@@ -10,6 +10,7 @@ import pwd
 import secrets
 import shlex
 import stat
+import tempfile
 import zlib
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -156,10 +157,20 @@ def check_output_path(path: str) -> None:
             raise errors.BadFile(path, f'the folder does not exist: mkdir -p {typed}')
         if not os.path.isdir(folder):
             raise errors.BadFile(path, f'{os.path.dirname(path)} is no folder')
-        is_device = os.path.exists(target) and not os.path.isfile(target)
-        if not os.access(target if is_device else folder, os.W_OK):
-            reason = os.strerror(errno.EACCES)
+        if reason := _find_write_obstacle(target, folder):
             raise errors.BadFile(path, f'{reason}: give a file in a folder of yours')
+
+
+def _find_write_obstacle(target: str, folder: str) -> str:
+    """Return why a file cannot be written in a folder, or why a device cannot; else nothing."""
+    if os.path.exists(target) and not os.path.isfile(target):
+        return '' if os.access(target, os.W_OK) else os.strerror(errno.EACCES)
+    try:
+        # Only an attempt tells: root may write everywhere, and yet not in /proc.
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as reason:
+        return f'no file can be made in {folder} ({reason.strerror})'
+    return ''
 
 
 @contextlib.contextmanager

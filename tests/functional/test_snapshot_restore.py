@@ -182,6 +182,7 @@ def test_restore_refuses_to_change_an_existing_provider(client, placement, file,
         inventory.set(client, CHILD, 'CUSTOM_A', {'total': 9}, generation)
     before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
+    assert placement(f'{COMMAND} {file}') == result
     sentence = f'restore changes no objects: {name}\n'
     steps = result.stderr.partition(sentence)[2].splitlines()
     assert (result.status, steps[0]) == (1, 'Next:')

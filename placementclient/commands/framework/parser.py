@@ -105,7 +105,8 @@ def add_suggestions(
         # The message repeats unknown words as they were typed: maybe a name of another user.
         suggestion = escape_text(command_help.suggest_arguments(message, parsers, typed))
         if not suggestion and message.startswith(command_help.MISSING):
-            suggestion = ''.join(f'. Example: {parser.prog} {example}' for example in examples)
+            suggestion = command_help.explain_missing_arguments(message, parser)
+            suggestion += ''.join(f'. Example: {parser.prog} {example}' for example in examples)
         suggestion = insert_program(suggestion, 'openstack' if program is None else 'placement')
         refuse(f'{cut_text(message, _MOST_CHARACTERS)}{suggestion}')
 

@@ -121,8 +121,8 @@ class DiffSnapshot(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
     empty_message = 'No differences'
     options = (
-        Option('before', help='The first snapshot: a file, or live'),
-        Option('after', help='The second snapshot: a file, or live'),
+        Option('before', help='The first snapshot: a file, or live for the live cloud'),
+        Option('after', help='The second snapshot: a file, or live for the live cloud'),
         Option('--kind', choices=('provider', 'consumer'), help='Only of this kind; default: both'),
         cloud_options.ASSUME,
     )
@@ -192,14 +192,15 @@ class RestoreSnapshot(ChangeCommand):
         snapshot = disk.read_snapshot(self.args.file)
         roots = snapshot.root_uuids(selection_options.select_trees(self, snapshot))
         cloud_options.refuse_unsteady_trees(snapshot, self.args.file, roots or None)
-        restoring = RestoreProducer(
+        make_producer = partial(
+            RestoreProducer,
             self.client,
             snapshot,
-            only_missing=self.args.missing,
             trees=roots,
             only_allocations=self.args.allocations,
             servers=self._read_servers(snapshot.select_trees(roots)),
         )
+        restoring = make_producer(only_missing=self.args.missing)
         self._refuse_other_service(snapshot)
         if restoring.untyped_count:
             self.log.warning(
@@ -210,8 +211,15 @@ class RestoreSnapshot(ChangeCommand):
         try:
             return self.plan_and_apply(restoring)
         except ExistingProviders as existing:
-            existing.next_steps = self._list_other_restores(existing)
-            raise
+            refusal = existing
+        try:
+            if not refusal.is_altered:
+                # Else the step to a restore with --missing would be refused, too.
+                make_producer(only_missing=True).plan()
+        except ExistingProviders as existing:
+            refusal = existing
+        refusal.next_steps = self._list_other_restores(refusal)
+        raise refusal
 
     def confirm_plan(self, plan: Plan) -> None:
         """Do not ask: the command only creates objects."""

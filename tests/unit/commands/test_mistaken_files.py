@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Typical mistakes with files: each message says which file it is, and what to type next."""
 
+import errno
 import json
+import os
+import pwd
 import re
+from pathlib import Path
 
 import pytest
 
@@ -256,8 +260,30 @@ def test_a_path_that_is_no_file_is_refused_with_the_reason(placement, tmp_path, 
     export = 'resource provider tree export -o'
     assert 'folder: is a folder: add the name' in placement(f'{export} folder').stderr
     assert 'file/x: file is no folder' in placement(f'{export} file/x').stderr
+    refused = placement(f'{export} /proc/x').stderr
+    assert refused.startswith('/proc/x: no file can be made in /proc (No such file or directory): ')
+    os.mkfifo('pipe', 0o600)
     monkeypatch.setattr('os.access', lambda path, mode: False)
-    assert 'x: Permission denied' in placement(f'{export} x').stderr
+    assert 'pipe: Permission denied: give' in placement(f'{export} pipe').stderr
+
+
+@pytest.mark.parametrize(
+    ('is_open', 'refused'),
+    [(True, 'the file belongs to {}, mode 0640'), (False, '/tmp belongs to')],
+)
+def test_a_file_that_may_not_be_read_is_told_with_its_owner(
+    placement, tmp_path, monkeypatch, is_open, refused
+):
+    def refuse_to_open(path, *arguments, **options):
+        raise PermissionError(errno.EACCES, 'Permission denied', path)
+
+    path, owner = Path(save(tmp_path, 'file', {})), pwd.getpwuid(os.getuid()).pw_name
+    path.chmod(0o640)
+    monkeypatch.setattr('builtins.open', refuse_to_open)
+    monkeypatch.setattr('os.access', lambda path, mode: is_open or path != '/tmp')
+    told = placement(f'resource provider snapshot show {path}').stderr
+    assert told.startswith(f'{path}: Permission denied: {refused.format(owner)}')
+    assert '. Run the command as ' in told
 
 
 def test_an_empty_list_of_servers_is_named_with_the_command_that_makes_it(placement, tmp_path):
@@ -335,3 +361,8 @@ def test_another_word_for_the_live_cloud_is_answered_with_live(placement, tmp_pa
     cloud = save(tmp_path, 'cloud.json', small())
     refused = placement(f'resource provider snapshot diff {cloud} {word}')
     assert refused.stderr == f'{word}: No such file. The present cloud is called live\n'
+
+
+def test_a_comparison_without_its_second_side_is_told_how_the_live_cloud_is_called(placement):
+    refused = placement('resource provider snapshot diff monday.json').stderr
+    assert '<after>. <after>: The second snapshot: a file, or live for the live cloud. ' in refused
