@@ -121,7 +121,7 @@ def decode_snapshot(content: bytes, path: str) -> Snapshot:
     try:
         document = _WHOLE.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        document = _decode_one_by_one(source)
+        document = _decode_each_record(source)
     shared = SharedParts()
     states = [make_provider_state(record, shared) for record in document.providers]
     if reason := find_inconsistency(state.provider for state in states):
@@ -133,7 +133,7 @@ def decode_snapshot(content: bytes, path: str) -> Snapshot:
     return Snapshot(states, consumers, document.origin, document.unsteady)
 
 
-def _decode_one_by_one(source: FileContent) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
+def _decode_each_record(source: FileContent) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
     """Decode each provider and consumer on its own, to raise an error with the line."""
     document = source.decode(_SKELETON)
     return SnapshotDocument(

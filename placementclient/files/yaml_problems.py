@@ -25,7 +25,7 @@ _MEANINGS = {
 
 
 def describe_yaml_error(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
-    """Return the message of a YAML error, and its position; an open quote counts where it begins.
+    """Return the message and the position of a YAML error: of an open quote, where it begins.
 
     The message is a sentence for people, followed by that of the parser.
     """

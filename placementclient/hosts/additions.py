@@ -113,7 +113,7 @@ def _group_devices(
 
 
 def _add_device(by_address: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
-    """Add a device to the provider of its address; of a virtual function that of its parent."""
+    """Add a device to the provider of its address, or of its parent if it is virtual."""
     if device.is_virtual and not device.parent:
         raise device.make_error('a virtual function without parent_addr: its provider is not known')
     traits = pci.parse_traits(spec.tags.get('traits', '')) | {MANAGED}

@@ -97,7 +97,7 @@ def parse_device_specs(text: str, path: str) -> list[DeviceSpec]:
     """
     specs: list[DeviceSpec] = []
     for entry, line in _find_option_values(text, path):
-        specs += _parse_option(entry, path, line)
+        specs += _parse_option_value(entry, path, line)
         if len(specs) > _MOST_ENTRIES:
             raise errors.BadFile(path, f'has more than {_MOST_ENTRIES} entries', line)
     if not specs:
@@ -131,7 +131,7 @@ def _split_json_values(text: str, path: str) -> Iterator[tuple[str, int]]:
         line += text.count('\n', begin, end)
 
 
-def _parse_option(entry: str, path: str, line: int) -> list[DeviceSpec]:
+def _parse_option_value(entry: str, path: str, line: int) -> list[DeviceSpec]:
     """Return the entries of one value of the option: one JSON object, or a list of them."""
     try:
         value: _SpecFields | list[_SpecFields] = strict_json.decode_json(

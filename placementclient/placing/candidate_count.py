@@ -166,7 +166,7 @@ def _make_group_counter(request: Request) -> Callable[[int, SlotCounts], int]:
     groups = [number for number, part in enumerate(request.parts) if part.group]
 
     @functools.cache
-    def count(first: int, slots: SlotCounts) -> int:
+    def count_ways(first: int, slots: SlotCounts) -> int:
         """Return the number of ways to serve ``groups[first:]`` from some slots."""
         if first == len(groups):
             return 1
@@ -180,7 +180,7 @@ def _make_group_counter(request: Request) -> Callable[[int, SlotCounts], int]:
                 later[slot] -= 1
                 later[Slot(slot.groups - request.find_excluded_parts(number), free)] += 1
                 remaining = frozenset((kind, n) for kind, n in later.items() if n)
-                total += multiplicity * count(first + 1, remaining)
+                total += multiplicity * count_ways(first + 1, remaining)
         return total
 
-    return count
+    return count_ways

@@ -17,7 +17,7 @@ def is_sharing(state: ProviderState) -> bool:
     return SHARING_TRAIT in state.traits
 
 
-def count_slots(state: ProviderState, resource_class: str, amount: int) -> int:
+def count_grants(state: ProviderState, resource_class: str, amount: int) -> int:
     """Return how many allocations of an amount a provider can still grant."""
     inventory = state.inventories.get(resource_class)
     if inventory is None or not inventory.admits(amount):
@@ -27,7 +27,7 @@ def count_slots(state: ProviderState, resource_class: str, amount: int) -> int:
 
 def make_grant_check(states: Sequence[ProviderState]) -> Grants:
     """Return the function that says whether a provider can grant an amount of a class."""
-    return lambda number, name, amount: count_slots(states[number], name, amount) > 0
+    return lambda number, name, amount: count_grants(states[number], name, amount) > 0
 
 
 class HostProvider(NamedTuple):

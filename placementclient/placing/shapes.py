@@ -95,7 +95,7 @@ class Shape:
 
     @cached_property
     def twins(self) -> dict[int, int]:
-        """The number of the first of equal providers, by the number of each other one."""
+        """The number of the first equal provider, by the number of each further one."""
         parents = {provider.parent for provider in self.providers}
         first: dict[HostProvider, int] = {}
         return {

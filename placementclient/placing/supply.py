@@ -12,7 +12,7 @@ from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.optimize.max_flow import compute_max_flow
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, count_slots, make_grant_check
+from placementclient.placing.providers import HostProvider, count_grants, make_grant_check
 from placementclient.placing.requests import RequestPart, parse_request
 from placementclient.placing.shapes import find_serving_providers, has_common_traits
 from placementclient.placing.sites import Choice, Site, Stock, maximize_servers
@@ -54,7 +54,7 @@ class Supply:
         chosen = Counter(self._chosen if sites is None else sites)
         merged = list(map(_multiply_site, chosen, chosen.values()))
         by_class = {
-            label: self._count_independent(merged, [part])
+            label: self._count_independent_servers(merged, [part])
             for part, label in enumerate(self._labels)
         }
         return self._count_servers(chosen), by_class
@@ -90,9 +90,9 @@ class Supply:
                 together += [site] * number
         if together:
             return count + self._search_most_servers(together + plain)
-        return count + self._count_independent(plain, range(len(self._labels)))
+        return count + self._count_independent_servers(plain, range(len(self._labels)))
 
-    def _count_independent(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
+    def _count_independent_servers(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
         """Return the most servers on sites where no part of a server depends on another."""
         limits = [min(self._count_servers_of_part(site, part) for part in parts) for site in sites]
         by_part = [self._distribute_part(sites, limits, part) for part in parts]
@@ -192,7 +192,7 @@ class Supply:
     def _count_servers_of_provider(self, part: int, state: ProviderState) -> int:
         """Return for how many servers a provider serves a part."""
         resources = self._parts[part].resources
-        return min(count_slots(state, name, amount) for name, amount in resources)
+        return min(count_grants(state, name, amount) for name, amount in resources)
 
     def _has_dependent_parts(
         self, providers: Sequence[HostProvider], serving: Sequence[Sequence[int]]

@@ -16,7 +16,7 @@ from placementclient.insight.candidates.requirements import (
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, count_slots
+from placementclient.placing.providers import HostProvider, count_grants
 from placementclient.placing.requests import Request, make_part, parse_request, split_alternatives
 from placementclient.placing.shapes import find_serving_providers
 from placementclient.placing.topology import Topology
@@ -43,7 +43,7 @@ def index_snapshot(snapshot: Snapshot) -> ProviderIndex:
     topology, states = Topology(snapshot), snapshot.providers
     return ProviderIndex(
         topology,
-        lambda name, amount: [uuid for uuid in states if count_slots(states[uuid], name, amount)],
+        lambda name, amount: [uuid for uuid in states if count_grants(states[uuid], name, amount)],
         lambda roots: {root: topology.list_serving_providers(root) for root in roots},
     )
 

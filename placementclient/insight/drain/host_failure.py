@@ -94,7 +94,7 @@ def _count_unplaced_servers(
     by_host: Mapping[str, Sequence[ServerMove]],
     failures: Iterable[tuple[str, ...]],
 ) -> dict[tuple[str, ...], int]:
-    """Return the number of servers without a place by best fit, of each failure with any."""
+    """Return the number of servers without a place by best fit, by failure, without zeros."""
     servers = [server for servers in by_host.values() for server in servers]
     packing = Packing(build_problem(cloud, group_by_kind(servers, cloud.number_strict_request), ()))
     packing.rank_hosts(packing.problem.host_numbers, packing.problem.servers)
