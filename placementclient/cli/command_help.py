@@ -169,8 +169,9 @@ def _suggest_instead_of_unknown(
             return f'. Type the {word} without --{word}'
     if form := _suggest_other_command(parsers, options, unknown, typed):
         return form
-    near = [_SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options]
-    near = near or find_closest_words([word for word in words if word[1:]], options)
+    if meant := [_SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options]:
+        return _suggest_options(meant)
+    near = find_closest_words([word for word in words if word[1:]], options)
     # The name of the program is one word.
     if not words or ' ' not in parsers[0].prog:
         return _suggest_options(near)

@@ -62,7 +62,8 @@ def expand_patterns(
 def find_similar_names(name: str, names: set[str]) -> set[str]:
     """Return names, or patterns for them, that are similar to a name or a pattern."""
     if not is_pattern(name):
-        return names
+        begun = [other for other in names if other.startswith(name)]
+        return {f'{name}*'} if begun[1:] else names
     first = next(index for index, character in enumerate(name) if character in '*?[')
     rest = name[first:]
     lengths = range(max(first - 1, 0), first + 2)

@@ -24,6 +24,7 @@ _OF_URL = errors.NotSent | errors.AuthenticationFailed | _FOREIGN
 #: The errors whose reason may be a wrong name.
 _OF_NAME = errors.BadRequest | errors.NotFound | NoSuchProvider
 
+_PART_OF_UUID = re.compile('[0-9a-fA-F-]+')
 #: The refusal of the name or UUID of another provider.
 _TAKEN = re.compile(r'^Conflicting resource provider (?:name: |uuid: )?(.+) already exists')
 
@@ -88,7 +89,8 @@ def suggest_whole_uuid(consumer: str) -> str:
     """Return a hint if a consumer is not given by its whole UUID; else an empty text."""
     if is_uuid(consumer):
         return ''
-    return (
-        f'. {consumer} is not a whole UUID, and consumers have no names: '
-        'placement resource usage list --by consumer prints their UUIDs'
-    )
+    if _PART_OF_UUID.fullmatch(consumer):
+        uuids = 'placement resource usage list --by consumer -f value -c subject'
+        return f'. {consumer} is not a whole UUID. Look for it: {uuids} | grep ^{consumer.lower()}'
+    show = f'openstack server show {shlex.quote(consumer)} -f value -c id'
+    return f'. {consumer} is no UUID, and consumers have no names. The UUID of a server: {show}'

@@ -236,8 +236,8 @@ def _parse_shape(text: str) -> dict[str, int]:
         if not name or not amount.isdecimal() or not int(amount) or name in shape:
             advice = advise_without_unit(name, amount)
             raise errors.UsageError(
-                f'--fits must be of form <resource_class>=<value>,..., each class once, each value '
-                f'above 0: {text!r}{advice and f".{advice}"}'
+                f'--fits must be of form <resource_class>=<value>,..., such as VCPU=4,VGPU=1, each '
+                f'class once, each value above 0. {part!r} is not{advice and f".{advice}"}'
             )
         shape[name] = int(amount)
     return shape

@@ -242,7 +242,10 @@ class ReplaceInventories(ChangeCommand):
             rows = _make_inventory_rows(uuid, self._set_inventories(uuid, fields))
         except InventoryInUse as refusal:
             if not self.args.amend:
-                refusal.next_steps = ('Add --amend, which keeps the other classes',)
+                typed = (f'--resource {shlex.quote(text)}' for text in self.args.resource or ())
+                words = ' '.join([shlex.quote(self.args.provider), '--amend', *typed])
+                command = f'placement resource provider inventory set {words}'
+                refusal.next_steps = (f'Keep the other classes: {command}',)
             raise
         except BadRequest as refusal:
             # The service's sentence names neither the class nor the way out.

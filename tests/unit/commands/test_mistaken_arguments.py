@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words in wrong places, unknown options, columns and choices: each message says what to type."""
+"""Wrong options, columns, choices and URLs: each message says what to type."""
 
 import pytest
 
+from placementclient.cli import shell
 from tests.unit.commands.clouds import save, small
 from tests.unit.dialogue import RP
 
@@ -144,3 +145,37 @@ def test_a_blank_in_place_of_the_equals_sign_of_a_ratio_is_answered(placement):
     edit = "inventory set --match 'compute*' --amend --resource VCPU:allocation_ratio 8"
     refused = placement(f'resource provider {edit}')
     assert '8 was taken as a provider. Write VCPU:allocation_ratio=8' in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ('variables', 'sentence'),
+    [
+        (
+            {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'u:p@127.0.0.1:8778'},
+            '127.0.0.1:8778/traits has no http:// or https:// before it. The URL is from '
+            'OS_ENDPOINT: type http://127.0.0.1:8778\n',
+        ),
+        (
+            {'OS_AUTH_URL': '127.0.0.1:9/v3', 'OS_USERNAME': 'u', 'OS_PASSWORD': 'x'},
+            '127.0.0.1:9/v3 has no http:// or https:// before it. The URL is from '
+            'OS_AUTH_URL: type http://127.0.0.1:9/v3\n',
+        ),
+        (
+            {
+                'OS_AUTH_TYPE': 'placement_direct',
+                'OS_PLACEMENT_DATABASE': 'sqlite:////nowhere/p.sqlite',
+            },
+            'There is no database /nowhere/p.sqlite: the folder /nowhere does not exist. Check the '
+            'path. The URL is from OS_PLACEMENT_DATABASE\nNext: For an empty Placement: '
+            'OS_PLACEMENT_DATABASE__CONNECTION=sqlite:////nowhere/p.sqlite placement-manage db '
+            'sync\n',
+        ),
+    ],
+)
+def test_a_wrong_url_of_a_variable_is_answered_with_the_right_one(
+    monkeypatch, capsys, variables, sentence
+):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert shell.main(['trait', 'list']) == 1
+    assert capsys.readouterr().err == sentence

@@ -43,3 +43,9 @@ def test_a_pattern_without_a_match_is_an_error(pattern, sentence):
     with pytest.raises(errors.NoSuchProvider) as refused:
         patterns.expand_patterns([pattern], lambda: ROOTS, 'tree')
     assert str(refused.value) == sentence
+
+
+def test_a_beginning_of_several_names_is_answered_with_the_pattern():
+    names = {'compute1', 'compute2', 'storage'}
+    assert patterns.find_similar_names('comp', names) == {'comp*'}
+    assert patterns.find_similar_names('stor', names) == names

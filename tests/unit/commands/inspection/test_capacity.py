@@ -95,7 +95,9 @@ def test_capacity_show_prints_numbers_as_data(show, options, expected):
 def test_a_wrong_shape_of_a_server_is_an_error(show, shape):
     result = show(f"--fits '{shape}'")
     assert result.status == 2
-    assert result.stderr.startswith('--fits must be of form <resource_class>=<value>,...')
+    assert result.stderr.startswith(
+        '--fits must be of form <resource_class>=<value>,..., such as VCPU'
+    )
 
 
 @pytest.mark.parametrize(
