@@ -94,7 +94,7 @@ def heal_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal
     if not server.is_settled:
         reason = f'its state is {server.state}'
     elif host is None or not _is_on_host(snapshot, host, consumer):
-        reason = f'it holds something on another host than {server.node}'
+        reason = f'it has allocations on a host that is not its own, {server.node}'
     try:
         after = correct_amounts(snapshot, server, consumer)
     except UnknownAmounts as failure:

@@ -140,7 +140,7 @@ def sync_aggregates(
 def _note_unknown_host(aggregate: HostAggregate, host: str, matches: int) -> Finding:
     """Return the note on a host of an aggregate whose name no provider has, or several have."""
     having = f'{matches} resource providers have' if matches else 'no provider has'
-    reason = f'{aggregate.name}: {having} the name of the host'
+    reason = f'{having} the name of this host, which is in the aggregate {aggregate.name}'
     return Finding('not known', host, reason=reason)
 
 

@@ -88,7 +88,7 @@ class HealAllocation(ChangeCommand):
         parse = partial(records.decode_server_details, flavors=flavors)
         source = service_lists.ListSource(NOVA, service.servers, parse, Server, _join_servers)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
-        with nova_outages.suggest_option_without_nova('--servers'):
+        with nova_outages.suggest_option_without_nova('--servers FILE'):
             servers = source.read(self, *(self.args.servers or [NOVA]))
             migrations = sources.migrations.read_option(self, moving) or ()
         chosen = _select_servers(servers, self.args.server)
@@ -127,8 +127,8 @@ class HealAllocation(ChangeCommand):
             paths = [*self.args.servers, *filter(None, [self.args.flavors])]
             if any(map(_is_old, paths)):
                 self.log.warning(
-                    f'{reason}. The list is not new: a server that was deleted since gets '
-                    'allocations, too. Audit afterwards with a new list'
+                    f'{reason}. The list is older than 10 minutes: a server that was deleted since '
+                    'gets allocations too. Audit afterwards with a new list'
                 )
             return _NovaHosts(False)
 

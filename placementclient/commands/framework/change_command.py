@@ -106,7 +106,11 @@ class ChangeCommand(base.Lister):
         if self.args.plan:
             self.write_plan(plan)
         elif plan.changes or producer.has_errors:
-            self.ending = summarize_changes(plan.changes) if plan.changes else ''
+            self.ending = (
+                summarize_changes(plan.changes)
+                if plan.changes
+                else changes.summarize_results((), (), producer.notes)
+            )
             self.exit_status = ExitStatus.DIFFERS
         return changes.make_planned_table(
             _list_change_rows(plan), producer.notes if producer.has_notes else None

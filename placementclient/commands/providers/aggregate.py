@@ -151,7 +151,7 @@ class SyncAggregate(ChangeCommand):
     def execute(self) -> columns.Output:
         from placementclient.producers.sync import SyncProducer
 
-        with nova_outages.suggest_option_without_nova('--aggregates'):
+        with nova_outages.suggest_option_without_nova('--aggregates FILE'):
             aggregates = service_lists.get_sources().aggregates.read(
                 self, self.args.aggregates or NOVA
             )

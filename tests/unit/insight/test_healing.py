@@ -230,7 +230,7 @@ def test_heal_of_amounts_sets_those_of_the_flavor(allocations, changes, expected
          'it is under way: resize_prep'),
         ({'host1': PLAIN | {'VCPU': 1}}, {'vm_state': 'error'}, UNKNOWN, 'its state is error'),
         ({'host2': PLAIN | {'VCPU': 1}}, {}, UNKNOWN,
-         'it holds something on another host than host1'),
+         'it has allocations on a host that is not its own, host1'),
         ({'host1': {'MEMORY_MB': 2048, 'DISK_GB': 32}, 'numa0': {'PCPU': 1}, 'numa1': {'PCPU': 1}},
          {}, UNKNOWN, 'it holds PCPU on 2 providers'),
         ({'host1': PLAIN | {'VCPU': 1}, 'numa0': {'PCPU': 1}}, {}, UNKNOWN,
