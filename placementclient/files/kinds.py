@@ -3,6 +3,8 @@
 
 import re
 
+import msgspec
+
 from placementclient.basis.errors import FileKind, WrongFile
 from placementclient.model.listed import ListRecord
 
@@ -113,7 +115,8 @@ _LOOKS: dict[str, FileKind] = {
     r'[{\s]*"?(trees|additions)"?\s*:': SPECIFICATION,
     r'[\[{\s-]*"?name"?\s*:(?s:.*\W)inventories"?\s*:': TREES,
     **{rf'\{{?\s*"?{key}"?\s*:': kind for key, kind in LISTS.items()},
-    r'(\[\s*\{|-)(?s:.*)["\s]Flavor"?\s*:': LISTS['servers'],
+    # A migration has an "Old Flavor".
+    r'(\[\s*\{|-)(?s:.*)("|^[\s-]*)Flavor"?\s*:': LISTS['servers'],
     r'(\[\s*\{|-)(?s:.*)["\s](Source Node|source_node)"?\s*:': LISTS['migrations'],
     r'(\[\s*\{|-)(?s:.*)["\s]Hypervisor Hostname"?\s*:': LISTS['hypervisors'],
 }
@@ -143,11 +146,21 @@ def check_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -
     :param needed: the kind that the error names, ``others`` are accepted too
     """
     kind = find_kind(content)
-    if kind and kind.name not in {allowed.name for allowed in (needed, *others)}:
+    allowed = {kind.name for kind in (needed, *others)}
+    if kind and kind.name not in allowed and allowed.isdisjoint(_find_lists(content)):
         taken = f' ({kind.taken})' if kind.taken else ''
         raise WrongFile(path, f'{kind.name}{taken}', needed)
     if not needed.may_be_empty and (lack := describe_lack(content)):
         raise WrongFile(path, lack, needed, needed.remedy)
+
+
+def _find_lists(content: bytes) -> set[str]:
+    """Return the names of the lists in a document of several lists."""
+    try:
+        document = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return set()
+    return {_name_list(key).name for key in document}
 
 
 def describe_lack(content: bytes) -> str:
