@@ -38,12 +38,6 @@ class Endpoint(NamedTuple):
         """Return whether the request only reads, so that it can be repeated."""
         return self.method == 'GET'
 
-    @property
-    def replaces(self) -> bool:
-        """Return whether the request replaces or deletes something that a snapshot has."""
-        is_kept = self.template.startswith(('/resource_providers/', '/allocations', '/reshaper'))
-        return is_kept and self.method != 'GET' and self != CREATE_INVENTORY
-
     def __str__(self) -> str:
         return f'{self.method} {self.template}'
 

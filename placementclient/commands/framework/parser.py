@@ -25,6 +25,8 @@ COMMON_STATUSES = (
     (ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (ExitStatus.USAGE, 'wrong usage'),
 )
+#: The beginnings of the paths of objects that a snapshot has.
+_SAVED = ('/resource_providers/', '/allocations', '/reshaper')
 #: How many characters of the words that a command refuses are shown.
 _MOST_CHARACTERS = 1000
 
@@ -72,7 +74,7 @@ def _describe_writing(
         yield 'The command writes at once and asks nothing.'
     if is_dry_run_possible:
         yield '--dry-run prints the changes and makes none.'
-    elif endpoint is not None and endpoint.replaces:
+    elif is_write and endpoint is not None and endpoint.template.startswith(_SAVED):
         yield 'To be able to go back, first save a snapshot: resource provider snapshot save FILE.'
 
 

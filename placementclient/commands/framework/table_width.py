@@ -38,6 +38,7 @@ _NEEDED = (
     'command',
     'uuid',
     'name',
+    'tree',
     'resource provider',
     'resource_provider',
     'consumer',
@@ -68,20 +69,19 @@ class _Column:
     """A column of a table, with its cells.
 
     :ivar longest: the width of its longest cell
-    :ivar whole: the width of its longest word, if people act on the column; else as ``least``
     :ivar least: the width that its longest word needs, as far as words are not cut
+    :ivar whole: the width of its longest word, if people act on the column; else as ``least``
     """
 
-    def __init__(self, name: str, cells: Sequence[object]) -> None:
+    def __init__(self, name: str, cells: Sequence[object], needed: Iterable[str]) -> None:
         self.name, self.cells = name, cells
         texts = [str(cell) for cell in cells]
         self.longest = max(map(len, (name, *texts)))
         # A word of a table is often in many rows.
         parts = {part for text in texts for part in _PART.findall(text)}
         self.least = max((len(name), *map(self._find_least_width, parts)))
-        self.whole = (
-            max((self.least, *map(len, parts))) if name in (*_NEEDED, *_UNCUT) else self.least
-        )
+        is_needed = name in (*_NEEDED, *_UNCUT, *needed)
+        self.whole = max((self.least, *map(len, parts))) if is_needed else self.least
 
     def _find_least_width(self, word: str) -> int:
         """Return the width that a word needs at least: commands and UUIDs are never cut."""
@@ -134,7 +134,7 @@ class FittedFormatter:
         """Print rows as a table, without the columns that have no room."""
         listed = [tuple(row) for row in rows]
         cells = zip(*listed, strict=True) if listed else ((),) * len(names)
-        columns = [_Column(*column) for column in zip(names, cells, strict=True)]
+        columns = [_Column(*pair, self._needed) for pair in zip(names, cells, strict=True)]
         shown = self._choose_fitting_columns(columns) if self._can_hide and listed else columns
         widths = [column.longest for column in shown]
         for least in ([column.whole for column in shown], [column.least for column in shown]):

@@ -28,7 +28,7 @@ class ListUsage(base.Lister):
     )
     auth_required = False
     empty_message = 'No consumer has allocations'
-    needed_columns = ('host',)
+    needed_columns = ('used', 'host')
     options = (
         Option(
             '--by',

@@ -222,15 +222,14 @@ class ShowReshape(DocumentCommand):
         plan = storage.read_plan(self.args.plan)
         plan = replace(plan, changes=plan.select_changes(self.args.tree))
         if plan.changes and self.args.plan != '-':
-            is_applied = os.path.exists(get_journal_path(self.args.plan))
-            status, rehearse, apply = (
-                make_reshape_command(name, self.args.plan)
-                for name in ('status', 'rehearse', 'apply')
-            )
+            step = functools.partial(make_reshape_command, plan_path=self.args.plan)
             self.next_steps = (
-                (status,)
-                if is_applied
-                else (f'Rehearse, which changes nothing: {rehearse} --snapshot FILE', apply)
+                (step('status'),)
+                if os.path.exists(get_journal_path(self.args.plan))
+                else (
+                    f'Rehearse, which changes nothing: {step("rehearse")} --snapshot FILE',
+                    step('apply'),
+                )
             )
         shown = plans.format_plan(plan, is_summary=self.args.summary)
         if self.app.stdout.isatty():

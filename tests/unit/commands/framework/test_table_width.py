@@ -63,30 +63,6 @@ def test_texts_are_wrapped_between_words(listed):
     ]
 
 
-@pytest.mark.parametrize(
-    ('names', 'row', 'columns'),
-    [
-        (
-            ('object', 'change', 'before', 'after', 'state', 'reason'),
-            (f'consumer {UUID}', 'allocations', '', 'compute2 (VCPU 2, DISK_GB 40)', 'done', ''),
-            ['object', 'change', 'after', 'state'],
-        ),
-        (
-            ('wave', 'server', 'from', 'to', 'allocations', 'command'),
-            (1, UUID, 'compute1', 'compute2', 'MEMORY_MB 8 GiB, VCPU 4', f'migrate --live {UUID}'),
-            ['wave', 'from', 'to', 'command'],
-        ),
-    ],
-)
-def test_tables_of_changes_capacity_and_drains_fit(names, row, columns):
-    printed, warnings = io.StringIO(), list[str]()
-    FittedFormatter(TableFormatter(), 80, warnings.append).emit_list(names, [row], printed, OPTIONS)
-    lines = printed.getvalue().splitlines()
-    assert lines[1].replace('|', '').split() == columns
-    assert max(map(len, lines)) <= 80
-    assert warnings
-
-
 def test_amounts_stay_with_their_units():
     printed = io.StringIO()
     row = 'a name of some words that has no room here', '95.1 GiB', '1,024 MiB, 2 TiB', UUID
@@ -144,45 +120,71 @@ def test_a_long_text_is_cut_and_the_table_says_so():
     assert sentence == 'Some texts are cut (--wide shows them)'
 
 
-def test_columns_on_the_right_are_hidden_last():
-    names = ('tree', 'resource_class', 'capacity', 'used', 'free', 'largest_fit')
-    lines, sentence = fitted(60, names, ('compute1', 'MEMORY_MB', *['1,023.5 GiB'] * 4))
-    assert lines[1].replace('|', '').split() == ['tree', 'resource_class', 'capacity', 'free']
-    assert sentence == 'Hidden columns: used, largest_fit (--wide shows them)'
+SPARE = 'resource_class, percent, project'
+CONSUMERS = {'spare': SPARE.split(', '), 'needed': ('used', 'host')}
+OWNER = UUID.replace('-', '')
+HOST = 'compute001.region1.example.org'
+TRAIT = 'CUSTOM_NVIDIA_A40_WITH_A_NAME_OF_46_CHARACTERS'
+
+
+def usage(name, **others):
+    """Return the cells of a row of ``usage list``."""
+    cells = {'subject': UUID, 'name': name, 'resource_class': 'MEMORY_MB', 'used': '560 GiB'}
+    return cells | {'percent': 20.0, **others}
 
 
 @pytest.mark.parametrize(
-    ('name', 'columns'),
+    ('cells', 'options', 'hidden'),
     [
-        ('compute1', 'name resource_class used percent consumers'),
-        ('', 'subject resource_class used percent'),
+        # Empty columns first, then those that repeat what the command has.
+        (
+            {'object': f'consumer {UUID}', 'change': 'allocations', 'before': '',
+             'after': 'compute2 (VCPU 2, DISK_GB 40)', 'state': 'done', 'reason': ''},
+            {},
+            'before, reason',
+        ),
+        (
+            {'wave': 1, 'server': UUID, 'from': 'compute1', 'to': 'compute2',
+             'allocations': 'MEMORY_MB 8 GiB, VCPU 4', 'command': f'migrate --live {UUID}'},
+            {},
+            'server, allocations',
+        ),
+        # A column on the left is worth more than one on the right.
+        (
+            {'tree': HOST, 'resource_class': 'MEMORY_MB', 'capacity': '1,023.5 GiB',
+             'used': '1,023.5 GiB', 'free': '1,023.5 GiB', 'largest_fit': '1,023.5 GiB'},
+            {},
+            'used, largest_fit',
+        ),
+        # A subject with a name goes before its percentage.
+        (usage('compute1', consumers=8), {}, 'subject'),
+        (usage('', consumers=8), {}, 'name, consumers'),
+        # A command says which columns go first, and which stay.
+        (usage('web1', host=HOST, project=OWNER), CONSUMERS, f'subject, {SPARE}'),
+        (usage('', host='compute1.example', project=OWNER), CONSUMERS, f'name, {SPARE}'),
+        # A name is whole before a number is shown, and before the UUID of its provider.
+        ({'name': TRAIT, 'providers': 8, 'hosts': 1, 'only_on': 'host1.example'}, {}, 'providers'),
+        (
+            {'resource_provider': UUID, 'name': 'compute1', 'generation': 3,
+             'resources': {'VCPU': 2, 'MEMORY_MB': 4096}, 'project_id': OWNER},
+            {},
+            'generation, project_id',
+        ),
+        (
+            {'resource_provider': UUID, 'name': HOST, 'generation': 3,
+             'resources': {'VCPU': 2, 'MEMORY_MB': 4096}, 'project_id': OWNER},
+            {},
+            'resource_provider, generation, project_id',
+        ),
     ],
-)
-def test_a_subject_with_a_name_is_hidden_before_its_percentage(name, columns):
-    names = ('subject', 'name', 'resource_class', 'used', 'percent', 'consumers')
-    lines, _ = fitted(80, names, (UUID, name, 'MEMORY_MB', '560 GiB', 20.0, 8))
-    assert lines[1].replace('|', ' ').split() == columns.split()
-
-
-@pytest.mark.parametrize(
-    ('name', 'columns'),
-    [('web1', 'name used host project'), ('', 'subject used host')],
-)
-def test_a_command_says_which_columns_of_its_table_go_first_and_which_stay(name, columns):
-    names = ('subject', 'name', 'resource_class', 'used', 'percent', 'host', 'project')
-    row = (UUID, name, 'VCPU', 560, 20.0, 'compute01.region1.example', UUID.replace('-', ''))
-    spare = ('resource_class', 'percent', 'project')
-    lines, _ = fitted(80, names, row, spare=spare, needed=('host',))
-    assert lines[1].replace('|', ' ').split() == columns.split()
-
-
-def test_columns_are_hidden_before_a_name_is_cut():
-    trait = 'CUSTOM_NVIDIA_A40_WITH_A_NAME_OF_46_CHARACTERS'
-    lines, sentence = fitted(
-        80, ('name', 'providers', 'hosts', 'only_on'), (trait, 8, 1, 'compute1.example')
-    )
-    assert trait in lines[3]
-    assert sentence == 'Hidden columns: providers (--wide shows it)'
+)  # fmt: skip
+def test_columns_that_people_act_on_are_hidden_last_and_stay_whole(cells, options, hidden):
+    lines, sentence = fitted(80, tuple(cells), tuple(cells.values()), **options)
+    them = 'them' if ',' in hidden else 'it'
+    assert sentence == f'Hidden columns: {hidden} (--wide shows {them})'
+    assert lines[1].replace('|', ' ').split() == [c for c in cells if c not in hidden.split(', ')]
+    assert max(map(len, lines)) <= 80
+    assert all(cells[name] in lines[3] for name in ('name', 'host') if name in cells)
 
 
 def test_chosen_columns_are_wrapped_and_not_hidden():
@@ -253,18 +255,3 @@ def test_names_of_providers_that_cannot_be_read_are_left_out(placement, service,
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     shown = placement(f'resource provider allocation show {UUID}', version='1.10')
     assert (shown.status, UUID in shown.stdout) == (0, True)
-
-
-@pytest.mark.parametrize(
-    ('name', 'columns'),
-    [
-        ('compute1', 'resource_provider name resources'),
-        ('compute001.region1.example.org', 'name resources'),
-    ],
-)
-def test_the_uuid_of_a_provider_is_hidden_for_its_name_alone(name, columns):
-    names = ('resource_provider', 'generation', 'resources', 'project_id', 'name')
-    row = (UUID, 3, {'VCPU': 2, 'MEMORY_MB': 4096}, UUID, name)
-    lines, _ = fitted(80, names, row)
-    assert sorted(lines[1].replace('|', ' ').split()) == sorted(columns.split())
-    assert name in lines[3]
