@@ -26,7 +26,7 @@ def parse_ratio(text: str) -> float:
     except ValueError:
         ratio = math.nan
     if not math.isfinite(ratio):
-        raise argparse.ArgumentTypeError(f'{text}: not a number such as 1.5')
+        raise argparse.ArgumentTypeError(f'{text!r}: not a number such as 1.5')
     if ratio <= 0:
         raise argparse.ArgumentTypeError(f'{text}: an allocation ratio is above 0')
     return ratio
