@@ -345,7 +345,7 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     :param columns: whether errors have the column, too
     :raises errors.BadFile: if it is neither, with the line
     """
-    if lack := kinds.describe_lack(text.encode()):
+    if lack := kinds.explain_missing_content(text.encode()):
         raise errors.BadFile(path, lack)
 
     def make_error(problem: str, place: Place | None) -> errors.BadFile:

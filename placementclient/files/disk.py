@@ -50,7 +50,7 @@ _JSON = msgspec.json.Decoder()
 def read_text(path: str, needed: FileKind, *others: FileKind, most_bytes: int = TYPED_LIMIT) -> str:
     """Return the text of a UTF-8 file, which may be compressed with gzip.
 
-    :param needed: the kind that an error names; the file may be of another kind of ``others`` too
+    :param needed: the kind that errors name; the file may be of one of ``others`` too
     """
     return decode_text(read_bytes(path, needed, most_bytes), path, needed, *others)
 

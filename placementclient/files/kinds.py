@@ -81,14 +81,14 @@ TABLE, CSV, ROWS = (FileKind(name, _PRINTED) for name in ('a table', 'CSV', 'row
 _OPTIONS = {'registered_limits': 'limits', 'device_profiles': 'device-profiles'}
 
 
-def _name_list(key: str, source: str = '') -> FileKind:
+def _make_list_kind(key: str, source: str = '') -> FileKind:
     """Return the kind of a list, by its name in the answer of the API."""
     option = _OPTIONS.get(key, key)
     return FileKind(f'a list of {key.replace("_", " ")}', f'--{option} takes it', source)
 
 
 LISTS = {
-    key: _name_list(key)
+    key: _make_list_kind(key)
     for key in (
         *('servers', 'flavors', 'migrations', 'hypervisors', 'services', 'ports', 'images'),
         *('aggregates', 'agents', 'subnets', 'nodes', 'projects', 'users', *_OPTIONS),
@@ -124,13 +124,13 @@ _COMMENTS = re.compile(r'\A(\s|\xef\xbb\xbf|#.*|---$)+', re.MULTILINE)
 _LOOKED_AT = 4096
 
 
-def describe_list(record: type[ListRecord]) -> FileKind:
-    """Return the kind of the files that have a list of records."""
-    return _name_list(record.key, record.source and f'make one: {record.source}')
+def find_list_kind(record: type[ListRecord]) -> FileKind:
+    """Return the kind of the files with a list of such records."""
+    return _make_list_kind(record.key, record.source and f'make one: {record.source}')
 
 
 def find_kind(content: bytes) -> FileKind | None:
-    """Return what a file looks like by its beginning; ``None``: it is not known."""
+    """Return the kind of a file by its beginning; ``None`` if it is not known."""
     start = content[:_LOOKED_AT].decode('latin-1')
     for name, kind in _FORMATS.items():
         if f'"{name}"' in start[:100]:
@@ -143,14 +143,14 @@ def find_kind(content: bytes) -> FileKind | None:
 def check_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -> None:
     """Raise an error if a file is empty, or looks like another kind than those that are allowed.
 
-    :param needed: the kind that the error names, ``others`` are accepted too
+    :param needed: the kind that the error names; ``others`` are allowed too
     """
     kind = find_kind(content)
     allowed = {kind.name for kind in (needed, *others)}
     if kind and kind.name not in allowed and allowed.isdisjoint(_find_lists(content)):
         taken = f' ({kind.taken})' if kind.taken else ''
         raise WrongFile(path, f'{kind.name}{taken}', needed)
-    if not needed.may_be_empty and (lack := describe_lack(content)):
+    if not needed.may_be_empty and (lack := explain_missing_content(content)):
         raise WrongFile(path, lack, needed, needed.remedy)
 
 
@@ -160,11 +160,11 @@ def _find_lists(content: bytes) -> set[str]:
         document = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return set()
-    return {_name_list(key).name for key in document}
+    return {_make_list_kind(key).name for key in document}
 
 
-def describe_lack(content: bytes) -> str:
-    """Return what a text lacks that has nothing but blanks and comments; else nothing."""
+def explain_missing_content(content: bytes) -> str:
+    """Return ``is empty`` or ``has comments only`` for a text without content; else nothing."""
     if re.search(rb'^[ \t]*[^#\s]', content, re.MULTILINE):
         return ''
     return 'has comments only' if content.strip() else 'is empty'

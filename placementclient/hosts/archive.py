@@ -36,7 +36,7 @@ _COUNTED = re.compile(rb'domains ([0-9]{1,6})\r?\nnodedevs ([0-9]{1,6})\r?\n')
 _AGAIN = 'run the script of "placement resource provider reshape collector" again'
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """A file of an archive or a folder.
 
     :param name: its path inside
@@ -148,7 +148,7 @@ def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...])
         raise errors.BadFile(path, f'has {has}, and the host had {had}: {_AGAIN}')
 
 
-def _read_members(path: str) -> Iterator[Member]:
+def _read_members(path: str) -> Iterator[ArchiveMember]:
     """Yield the files of a folder or an archive, unless it is too large or has a file twice."""
     size, seen = 0, set[str]()
     with system.explain_errors(path, kinds.HOST_FACTS), _explain_damage(path):
@@ -175,7 +175,7 @@ def _make_size_error(path: str) -> errors.BadFile:
     return errors.BadFile(path, f'has more than {SIZE_LIMIT >> 20} MiB, which no host can have')
 
 
-def _read_folder(path: str) -> Iterator[Member]:
+def _read_folder(path: str) -> Iterator[ArchiveMember]:
 
     def refuse(reason: OSError) -> None:
         raise reason
@@ -191,10 +191,10 @@ def _read_folder(path: str) -> Iterator[Member]:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise errors.BadFile(whole, 'not a regular file')
                 inside = os.path.relpath(whole, path).replace(os.sep, '/')
-                yield Member(inside, whole, _read_limited(stream, whole))
+                yield ArchiveMember(inside, whole, _read_limited(stream, whole))
 
 
-def _read_tar(path: str) -> Iterator[Member]:
+def _read_tar(path: str) -> Iterator[ArchiveMember]:
     with open(path, 'rb') as raw:
         start = raw.read(2)
         raw.seek(0)
@@ -220,7 +220,7 @@ def _read_tar(path: str) -> Iterator[Member]:
                 raise errors.BadFile(whole, 'is a link or a device')
             member = archive.extractfile(entry)
             assert member is not None
-            yield Member(name, f'{path}: {name}', member.read())
+            yield ArchiveMember(name, f'{path}: {name}', member.read())
 
 
 def _read_limited(stream: io.BufferedIOBase, path: str) -> bytes:

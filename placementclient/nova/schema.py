@@ -90,7 +90,7 @@ def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple
 def locate_records(document: object, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
     """Yield each record of a list, or of the object around the list, before it is decoded."""
     records, key = document, kind.key
-    needed = kinds.describe_list(kind)
+    needed = kinds.find_list_kind(kind)
     source = f'. "{kind.source}" makes one' if kind.source else ''
     if isinstance(document, Mapping):
         try:

@@ -109,7 +109,7 @@ def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
         consumer = cloud.snapshot.consumers.get(uuid)
         if consumer is None or not consumer.allocations:
             continue
-        if facts := _find_missing_resources(ports, consumer):
+        if facts := _find_missing_amounts(ports, consumer):
             passed_over = cloud.find_skip_reason(uuid)
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'
@@ -123,7 +123,7 @@ def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
             )
 
 
-def _find_missing_resources(ports: list[Port], consumer: Consumer) -> dict[str, object]:
+def _find_missing_amounts(ports: list[Port], consumer: Consumer) -> dict[str, object]:
     """Return what ports request and what a server holds, of each class with too little.
 
     If the sums suffice, return the amounts missing on the providers that Neutron noted.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from placementclient.insight.drain.numbers import HostNumber, KindNumber, Piece, ShapeNumber
-from placementclient.insight.drain.problem import Problem, ShapeFit, TargetHost
+from placementclient.insight.drain.problem import PackingProblem, ShapeFit, TargetHost
 from placementclient.placing.shapes import HostOption, Shape
 
 #: The most options of one request on one host that are counted separately.
@@ -47,7 +47,7 @@ class AlikeHosts:
         return min((self.room[at] // n for at, n in self.needs[piece] if n), default=1 << 31)
 
 
-def group_alike_hosts(problem: Problem) -> list[AlikeHosts]:
+def group_alike_hosts(problem: PackingProblem) -> list[AlikeHosts]:
     """Return groups of the hosts that have room for at least one request."""
     kinds = {
         shape: {
@@ -75,7 +75,7 @@ def group_alike_hosts(problem: Problem) -> list[AlikeHosts]:
     return [group for group in groups.values() if group.options]
 
 
-def find_patterns(problem: Problem, group: AlikeHosts) -> list[Pattern] | None:
+def find_patterns(problem: PackingProblem, group: AlikeHosts) -> list[Pattern] | None:
     """Return the largest sets of servers that fit together on a host of a group.
 
     :return: ``None`` if there are too many
@@ -116,7 +116,7 @@ def _list_patterns(
 
 
 def add_options(
-    problem: Problem,
+    problem: PackingProblem,
     group: AlikeHosts,
     kind: KindNumber,
     fit: ShapeFit,
@@ -145,7 +145,7 @@ def add_options(
 
 
 def _find_usable_room(
-    problem: Problem, kinds: Mapping[KindNumber, ShapeFit], shape: ShapeNumber, room: Amounts
+    problem: PackingProblem, kinds: Mapping[KindNumber, ShapeFit], shape: ShapeNumber, room: Amounts
 ) -> Amounts:
     """Return the free amounts of a host, lowered to the most that servers can use of them.
 
@@ -166,7 +166,7 @@ def _find_usable_room(
 
 
 def _may_have_room(
-    problem: Problem, kind: KindNumber, fit: ShapeFit, shape: ShapeNumber, room: Amounts
+    problem: PackingProblem, kind: KindNumber, fit: ShapeFit, shape: ShapeNumber, room: Amounts
 ) -> bool:
     """Return False if a host with some free amounts certainly has no room for a server."""
     if fit.is_fixed:

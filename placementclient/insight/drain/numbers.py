@@ -3,11 +3,11 @@
 
 from typing import NamedTuple, NewType
 
-#: The index of a request among ``Problem.requests``. Servers of one kind have equal requests.
+#: The index of a request in ``PackingProblem.requests``: of the servers with equal requests.
 KindNumber = NewType('KindNumber', int)
-#: The index of a host in ``Problem.hosts``.
+#: The index of a host in ``PackingProblem.hosts``.
 HostNumber = NewType('HostNumber', int)
-#: The index of a shape in ``Problem.shapes``: the providers of a host without their free amounts.
+#: The index of a shape in ``PackingProblem.shapes``: the providers without their free amounts.
 ShapeNumber = NewType('ShapeNumber', int)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.numbers import HostNumber, KindNumber, ShapeNumber
-from placementclient.insight.drain.problem import Problem, ServerPlace, ShapeFit
+from placementclient.insight.drain.problem import PackingProblem, ServerPlace, ShapeFit
 from placementclient.model.consumers import Allocations
 from placementclient.placing.shapes import HostOption
 
@@ -30,7 +30,7 @@ class Packing:
     :ivar bound: the most servers of the problem that can have a place
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PackingProblem) -> None:
         self.problem = problem
         self.room = [list(host.room) for host in problem.hosts]
         self.members = [Counter(host.members) for host in problem.hosts]

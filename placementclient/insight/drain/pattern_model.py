@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.insight.drain.groups import AlikeHosts, Pattern
 from placementclient.insight.drain.numbers import KindNumber, Piece
-from placementclient.insight.drain.problem import Problem
+from placementclient.insight.drain.problem import PackingProblem
 from placementclient.optimize import cpsat
 from placementclient.placing.requests import Pool
 
@@ -43,7 +43,9 @@ class GroupShare(NamedTuple):
 class PatternModel:
     """The number of servers of each piece of each group, as the variables of a model of CP-SAT."""
 
-    def __init__(self, problem: Problem, groups: Sequence[AlikeHosts], patterns: Patterns) -> None:
+    def __init__(
+        self, problem: PackingProblem, groups: Sequence[AlikeHosts], patterns: Patterns
+    ) -> None:
         self.model = cpsat.load_cp_model(
             'Where not every server has a place, how many have one'
         ).CpModel()
@@ -59,7 +61,9 @@ class PatternModel:
         self._limit_pools(problem)
         self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
-    def _add_counts(self, problem: Problem, group: AlikeHosts) -> dict[Piece, cp_model.IntVar]:
+    def _add_counts(
+        self, problem: PackingProblem, group: AlikeHosts
+    ) -> dict[Piece, cp_model.IntVar]:
         """Add the number of servers of each piece of a group, limited by its free amounts."""
         counts = {}
         for piece in group.options:
@@ -99,7 +103,7 @@ class PatternModel:
             self.model.add(count <= most)
         return repeats
 
-    def _limit_kinds(self, problem: Problem) -> None:
+    def _limit_kinds(self, problem: PackingProblem) -> None:
         """Limit the servers of each kind to those of the problem."""
         by_kind = defaultdict[KindNumber, list['cp_model.IntVar']](list)
         for counts in self._counts:
@@ -108,7 +112,7 @@ class PatternModel:
         for kind, terms in by_kind.items():
             self.model.add(sum(terms) <= problem.counts[kind])
 
-    def _limit_pools(self, problem: Problem) -> None:
+    def _limit_pools(self, problem: PackingProblem) -> None:
         pools = defaultdict[Pool, list['cp_model.LinearExpr']](list)
         for group, counts in zip(self._groups, self._counts, strict=True):
             for piece, count in counts.items():

@@ -79,7 +79,7 @@ class ShapeFit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
+class PackingProblem:
     """Servers that need a place, and the hosts that may receive them.
 
     :param requests: by the number of the kind
@@ -231,7 +231,7 @@ def build_problem(
     servers: ServersByKind,
     emptied: Collection[str],
     spare: Sequence[str] = (),
-) -> Problem:
+) -> PackingProblem:
     """Return the problem to place servers on all hosts but those to be emptied.
 
     :param servers: by the number of their request
@@ -256,7 +256,7 @@ def build_problem(
         host = _build_host(cloud, uuid, is_new=is_new)
         room = tuple(shapes[numbers[providers]].append_class_sums(host.room, pools))
         hosts.append(host._replace(shape=numbers[providers], room=room))
-    return Problem(cloud.requests, servers, shapes, hosts, pools, cloud.knowledge.limits)
+    return PackingProblem(cloud.requests, servers, shapes, hosts, pools, cloud.knowledge.limits)
 
 
 def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHost:

@@ -16,7 +16,7 @@ from placementclient.insight.drain.groups import AlikeHosts
 from placementclient.insight.drain.numbers import KindNumber, ShapeNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.pattern_model import GroupShare, PatternModel, Patterns
-from placementclient.insight.drain.problem import Problem, ServerPlace
+from placementclient.insight.drain.problem import PackingProblem, ServerPlace
 from placementclient.optimize import cpsat
 
 #: How long to search, in seconds.
@@ -27,7 +27,7 @@ LARGEST = 200_000
 MOST_PAIRS = 2_000_000
 
 
-def pack_servers(problem: Problem, effort: float = EFFORT) -> Packing:
+def pack_servers(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     """Return a packing of as many servers as can be found, with a proved upper bound.
 
     :raises errors.PlacementError: if OR-tools is needed and not installed
@@ -50,7 +50,7 @@ def pack_servers(problem: Problem, effort: float = EFFORT) -> Packing:
     return _search_packing(problem, alike, best, effort) if is_small and not best.is_exact else best
 
 
-def fill_by_best_fit(problem: Problem) -> Packing:
+def fill_by_best_fit(problem: PackingProblem) -> Packing:
     """Return the packing of the largest servers first, each on the fullest host with room."""
     packing = Packing(problem)
     packing.rank_hosts(problem.host_numbers, problem.servers)
@@ -59,7 +59,7 @@ def fill_by_best_fit(problem: Problem) -> Packing:
 
 
 def _bound_placed_servers(
-    problem: Problem,
+    problem: PackingProblem,
     possible: Collection[KindNumber],
     rooms: Sequence[tuple[ShapeNumber, Sequence[int], int]],
 ) -> int:
@@ -102,7 +102,7 @@ def _count_fitting(free: int, sizes: Iterable[tuple[int, int]]) -> int:
     return count
 
 
-def _find_possible_kinds(problem: Problem) -> set[KindNumber]:
+def _find_possible_kinds(problem: PackingProblem) -> set[KindNumber]:
     """Return the kinds that may have a place, if each host had the most room of its shape."""
     most = {
         shape: list(map(max, zip(*(problem.hosts[host].room for host in numbers), strict=True)))
@@ -119,7 +119,7 @@ def _find_possible_kinds(problem: Problem) -> set[KindNumber]:
 
 
 def _search_packing(
-    problem: Problem, alike: Sequence[AlikeHosts], best: Packing, effort: float
+    problem: PackingProblem, alike: Sequence[AlikeHosts], best: Packing, effort: float
 ) -> Packing:
     """Pack groups of hosts until the servers of each group fit on its hosts.
 
@@ -143,7 +143,7 @@ def _search_packing(
 
 
 def _distribute_servers(
-    problem: Problem, shares: Iterable[GroupShare]
+    problem: PackingProblem, shares: Iterable[GroupShare]
 ) -> tuple[Packing, list[int]]:
     """Return a packing of groups, and the indexes of the groups that do not fit on their hosts."""
     packing, failed = Packing(problem), []

@@ -11,7 +11,7 @@ from placementclient.insight.drain.groups import AlikeHosts, add_options
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.numbers import HostNumber, HostRoom, KindNumber, Piece
 from placementclient.insight.drain.packing import Packing
-from placementclient.insight.drain.problem import Problem
+from placementclient.insight.drain.problem import PackingProblem
 from placementclient.model.consumers import Allocations
 from placementclient.placing.requests import Pool
 
@@ -56,7 +56,7 @@ class RoomProblem:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: PackingProblem,
         new_kind: KindNumber,
         new_count: int,
         chosen: Collection[str],

@@ -21,7 +21,7 @@ from placementclient.files.cursors import Cursor
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.drain.packing import Packing
-from placementclient.insight.drain.problem import Problem, build_problem
+from placementclient.insight.drain.problem import PackingProblem, build_problem
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.unknown_names import ReportedNames
 from placementclient.model import patterns
@@ -194,7 +194,7 @@ def add_servers(
 
 
 def _place_servers(
-    problem: Problem, number: KindNumber, request: Request, count: int
+    problem: PackingProblem, number: KindNumber, request: Request, count: int
 ) -> Iterator[Allocations]:
     """Yield the allocations of each server that has room, at most of ``count`` servers."""
     packing = Packing(problem)
