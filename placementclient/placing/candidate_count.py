@@ -80,7 +80,9 @@ class CandidateCount:
         return len(self.trees) - chosen
 
 
-def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str], CountInTree]:
+def make_tree_counter(
+    topology: Topology, request: CandidateRequest
+) -> Callable[[str], CountInTree]:
     """Return the function that counts the candidates in a tree, by the UUID of its root.
 
     It counts equal trees once. Candidates with allocations only on sharing providers count once for
@@ -102,7 +104,7 @@ def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str
 
 def count_candidates(topology: Topology, request: CandidateRequest) -> CandidateCount:
     """Return the number of candidates of a request, by tree."""
-    numbers = map(make_counter(topology, request), topology.trees)
+    numbers = map(make_tree_counter(topology, request), topology.trees)
     trees = [tree for tree in numbers if tree.count or not tree.is_exact]
     return CandidateCount(sorted(trees, key=lambda tree: -tree.count), request.limit)
 

@@ -213,7 +213,7 @@ class Supply:
         """Yield each set of amounts of inventories that can serve one server as a whole."""
         grants = make_grant_check(states)
         suitable = find_serving_providers(self._request, providers, grants) or ()
-        search, seen = _DistinctSearch(self._request, providers, suitable, grants), set[Choice]()
+        search, seen = _ChoiceSearch(self._request, providers, suitable, grants), set[Choice]()
         search.steps_left = MAX_STEPS
         for _ in search.find_places():
             taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)
@@ -240,7 +240,7 @@ def _list_free_amounts(
     )
 
 
-class _DistinctSearch(PartSearch):
+class _ChoiceSearch(PartSearch):
     """Finds each set of amounts once: equal groups get providers in ascending order."""
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:

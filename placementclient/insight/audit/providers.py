@@ -163,7 +163,7 @@ def _make_flavor_counters(
     """Return the counters of all flavors whose candidates Nova limits."""
     return [
         _FlavorCounter(
-            flavor.name, request.limit, candidate_count.make_counter(cloud.topology, request)
+            flavor.name, request.limit, candidate_count.make_tree_counter(cloud.topology, request)
         )
         for flavor, request in requests
         if request.limit is not None

@@ -105,7 +105,7 @@ class TreeMatcher:
         return any(self.is_satisfied_in(root, retained) for root in plausible)
 
     def is_possible(self, retained: frozenset[Requirement]) -> bool:
-        """Return True if some requirements are possible in any tree: :meth:`is_possible_in`."""
+        """Return True if :meth:`is_possible_in` is true of some tree."""
         plausible = self._find_plausible_trees(retained)
         return any(self.is_possible_in(root, retained) for root in plausible)
 

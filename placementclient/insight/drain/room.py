@@ -174,7 +174,7 @@ class RoomProblem:
             waiting = others if movable else []
 
     def list_needs(self, host: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
-        """Yield the amounts that a server as a piece takes of its host and of sharing providers."""
+        """Yield the amounts that a server of a piece takes of its host and of sharing providers."""
         group = self.hosts[host].emptied
         pooled = self.problem.shapes[group.shape].pooled_sums
         yield from ((HostRoom(host, at), n) for at, n in group.needs[piece] if at not in pooled)
