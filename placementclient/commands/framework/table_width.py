@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cliff.formatters.table import TableFormatter
 
 #: The columns that are hidden on every terminal: they are for programs.
-_FOR_PROGRAMS = ('generation', 'is_damage')
+_FOR_PROGRAMS = ('generation', 'consumer_generation', 'is_damage')
 #: The columns that are hidden after the empty ones, in this order; then those on the right.
 _HIDDEN_FIRST = (
     'root_provider_uuid',
@@ -47,9 +47,10 @@ _NEEDED = (
 )
 #: The columns that are hidden last; UUIDs of providers only if the column ``name`` stands for them.
 _HIDDEN_LAST = ('resource provider', 'resource_provider', 'allocation', 'resources')
-#: The column whose texts are typed, and those that say what is wrong: their texts are never cut.
+#: The column whose texts are typed. Like those that say what is wrong, or what is allocated, they
+#: are never cut.
 _COMMAND = 'command'
-_UNCUT = (_COMMAND, 'message', 'reason')
+_UNCUT = (_COMMAND, 'message', 'reason', 'allocation', 'resources')
 #: The types of cells whose text may be wrapped.
 _TEXTS = (str, dict, list)
 #: A width that no table has: cliff wraps nothing.

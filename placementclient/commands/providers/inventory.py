@@ -184,6 +184,7 @@ class ReplaceInventories(ChangeCommand):
     )
     endpoint = endpoints.SET_INVENTORIES
     column_names = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
+    spare_columns = ('step_size', 'min_unit', 'max_unit', 'resource_provider')
     options = (
         Option(
             'provider',
@@ -283,7 +284,8 @@ class ReplaceInventories(ChangeCommand):
                 f'Failed to set inventory for {failed} of {len(members)} resource providers.'
             )
         output = columns.INVENTORY_OF_PROVIDER.make_table(rows)
-        return self.add_names(output, lambda: {member.uuid: member.name for member in members})
+        names = {member.uuid: member.name for member in members}
+        return self.add_names(output, lambda: names, for_people=True)
 
     def _set_inventories(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:
         """Set the inventories of a provider; return the fields of all of them by class."""

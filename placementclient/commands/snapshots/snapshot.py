@@ -120,6 +120,8 @@ class DiffSnapshot(base.Lister):
     auth_required = False
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
     empty_message = 'No differences'
+    spare_columns = ('uuid', 'kind')
+    needed_columns = ('field',)
     options = (
         Option('before', help='The first snapshot: a file, or live for the live cloud'),
         Option('after', help='The second snapshot: a file, or live for the live cloud'),

@@ -149,6 +149,12 @@ def usage(name, **others):
             {},
             'server, allocations',
         ),
+        (
+            {'consumer': UUID, 'resources': 'VCPU=4, MEMORY_MB=8192, DISK_GB=80, VGPU=1, PCPU=4',
+             'consumer_generation': 1},
+            {},
+            'consumer_generation',
+        ),
         # A column on the left is worth more than one on the right.
         (
             {'tree': HOST, 'resource_class': 'MEMORY_MB', 'capacity': '1,023.5 GiB',
