@@ -91,7 +91,7 @@ def format_rows(
             outcomes.setdefault(_format_outcome(row), []).append(format_cell(row[0]))
             continue
         lines.append(_format_row(row))
-    for outcome, objects in outcomes.items():
+    for outcome, objects in sorted(outcomes.items(), key=lambda item: -len(item[1])):
         lines += _list_objects(outcome, objects)
     return wrap_lines(lines, width)
 

@@ -37,9 +37,9 @@ def test_a_line_names_the_change_and_the_reason_why_it_was_not_made():
 
 def test_objects_with_the_same_outcome_are_below_it():
     rows = [
+        ('consumer b', '', '', '', 'not needed', ''),
         ('consumer a', '', '', '', 'refused', 'Nova has it'),
         ('host', 'VCPU:total', '4', '8', 'planned', ''),
-        ('consumer b', '', '', '', 'not needed', ''),
         *((f'consumer {n}', '', '', '', 'refused', 'Nova has it') for n in range(11)),
     ]
     assert list(changes.format_rows(changes.CARRIED, rows, 80)) == [
