@@ -2,7 +2,7 @@
 """The size of a snapshot in numbers. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypedDict
 
 from placementclient.insight.capacity import totals
@@ -61,18 +61,6 @@ class Presence(NamedTuple):
     only_on: str
 
 
-#: Of a trait or class that nothing has.
-NOWHERE = Presence(0, 0, '')
-
-
-def order_by_presence(
-    names: Iterable[str], presences: Mapping[str, Presence]
-) -> list[tuple[str, Presence]]:
-    """Return names with their presences: first those on the most hosts, then by name."""
-    pairs = [(name, presences.get(name, NOWHERE)) for name in names]
-    return sorted(pairs, key=lambda pair: (-pair[1].hosts, -pair[1].providers, pair[0]))
-
-
 def count_burned_devices(snapshot: Snapshot) -> Counter[str]:
     """Return the number of one-time-use devices that wait to be cleaned, by class."""
     return Counter(
@@ -83,26 +71,26 @@ def count_burned_devices(snapshot: Snapshot) -> Counter[str]:
     )
 
 
-def find_trait_presences(snapshot: Snapshot) -> dict[str, Presence]:
-    """Return the number of providers and of hosts with each trait, by its name."""
-    return _find_presences(snapshot, lambda state: state.traits)
+def list_presences(
+    snapshot: Snapshot,
+    names_of: Callable[[ProviderState], Iterable[str]],
+    names: Iterable[str] | None = None,
+) -> list[tuple[str, Presence]]:
+    """Return traits or classes with their presences: first those on the most hosts, then by name.
 
-
-def find_class_presences(snapshot: Snapshot) -> dict[str, Presence]:
-    """Return the number of providers and of hosts with inventory of each class, by its name."""
-    return _find_presences(snapshot, lambda state: state.inventories)
-
-
-def _find_presences(
-    snapshot: Snapshot, names_of: Callable[[ProviderState], Iterable[str]]
-) -> dict[str, Presence]:
+    :param names_of: returns those of a provider
+    :param names: the names to list; default: all that a provider has
+    """
     roots: dict[str, list[str]] = {}
     for state in snapshot.providers.values():
         for name in names_of(state):
             roots.setdefault(name, []).append(state.provider.root_uuid)
-    result = {}
-    for name, uuids in sorted(roots.items()):
+
+    def find_presence(name: str) -> Presence:
+        uuids = roots.get(name, [])
         hosts = set(uuids)
         only_on = snapshot.providers[uuids[0]].name if len(hosts) == 1 else ''
-        result[name] = Presence(len(uuids), len(hosts), only_on)
-    return result
+        return Presence(len(uuids), len(hosts), only_on)
+
+    pairs = [(name, find_presence(name)) for name in (roots if names is None else names)]
+    return sorted(pairs, key=lambda pair: (-pair[1].hosts, -pair[1].providers, pair[0]))

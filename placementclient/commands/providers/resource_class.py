@@ -39,16 +39,16 @@ class ListClass(base.Lister):
         from placementclient.insight import summary
         from placementclient.insight.capacity import totals
 
-        names = [] if self.args.snapshot else api.resource_class.list(self.client)
+        names = None if self.args.snapshot else api.resource_class.list(self.client)
         snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
-        present = summary.find_class_presences(snapshot)
+        presences = summary.list_presences(snapshot, lambda state: state.inventories, names)
         burned = summary.count_burned_devices(snapshot)
         amounts = {line.resource_class: line for line in totals.sum_by_class(snapshot)}
         rows = [
             (name, *where, amounts[name].capacity, amounts[name].used, burned[name])
-            if name in present
+            if where.providers
             else (name, *where, 0, 0, 0)
-            for name, where in summary.order_by_presence({*names, *present}, present)
+            for name, where in presences
         ]
         return ('name', *summary.Presence._fields, 'capacity', 'used', 'burned'), rows
 

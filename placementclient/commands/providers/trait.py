@@ -61,11 +61,9 @@ class ListTrait(base.Lister):
         from placementclient.commands.framework import cloud_options
         from placementclient.insight import summary
 
-        present = summary.find_trait_presences(
-            cloud_options.read_snapshot(self, self.args.snapshot)
-        )
-        ordered = summary.order_by_presence(present if traits is None else traits, present)
-        return ('name', *summary.Presence._fields), [(name, *where) for name, where in ordered]
+        snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
+        presences = summary.list_presences(snapshot, lambda state: state.traits, traits)
+        return ('name', *summary.Presence._fields), [(name, *where) for name, where in presences]
 
 
 class ShowTrait(base.ShowOne):

@@ -15,15 +15,15 @@ HOSTS = cloud(
 )
 
 
-def test_trait_presences_name_the_only_host_of_a_trait():
-    assert summary.find_trait_presences(HOSTS) == {
-        'HW_A': Presence(2, 2, ''),
-        'HW_B': Presence(3, 1, 'compute1'),
-    }
-
-
-def test_class_presences_count_providers_and_hosts_of_each_class():
-    assert summary.find_class_presences(HOSTS) == {
-        'VCPU': Presence(2, 2, ''),
-        'VGPU': Presence(2, 1, 'compute1'),
-    }
+def test_presences_count_providers_and_hosts_and_begin_with_the_most_used_name():
+    traits = summary.list_presences(HOSTS, lambda state: state.traits)
+    assert traits == [('HW_A', Presence(2, 2, '')), ('HW_B', Presence(3, 1, 'compute1'))]
+    classes = summary.list_presences(
+        HOSTS, lambda state: state.inventories, ['FPGA', 'DISK_GB', 'VGPU', 'VCPU']
+    )
+    assert classes == [
+        ('VCPU', Presence(2, 2, '')),
+        ('VGPU', Presence(2, 1, 'compute1')),
+        ('DISK_GB', Presence(0, 0, '')),
+        ('FPGA', Presence(0, 0, '')),
+    ]
