@@ -23,41 +23,49 @@ def merge_atomic_change(
 
 
 class _AtomicMerge(Merge):
-    """A merge of a change whose inventories and allocations move in one request."""
+    """A merge of a change whose inventories and allocations move in one request.
+
+    The request replaces whole inventories, where a change in steps merges field by field.
+    """
 
     _transfer = staticmethod(transfer_at_once)
 
     def _merge_fields(
-        self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
+        self, state: ProviderState, name: str, before: Inventory, after: Inventory, live: Inventory
     ) -> Inventory:
-        """Refuse an inventory that others have changed, as the request replaces it; return it."""
-        self._note_obstacle(state, name, *sides)
-        return sides[2]
+        """Refuse an inventory that others have changed, and return it as it is."""
+        self._note_obstacle(state, name, before, after, live)
+        return live
 
     def _get_planned_usage(self, uuid: str, name: str) -> int:
-        """Return the usage of a class after the change, by the plan alone."""
+        """Return the usage of a class after the change, which an atomic plan always knows."""
         planned = self._after.providers.get(uuid)
         return planned.used(name) if planned else 0
 
 
 class _AtomicRollback(_AtomicMerge):
-    """A merge of a rollback, for which no planner has checked units and capacity."""
+    """A merge of a rollback, for which no planner has checked units and capacity.
 
-    def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
-        if gains[state.uuid][name] > 0:
-            # The request may add nothing to an inventory that was reviewed as overcommitted.
-            return self._find_usage_after(state.uuid, name, gains) > state.capacity(name)
-        return super()._is_full(state, name, gains)
+    The limit of the usage after the rollback, of an inventory that was reviewed as overcommitted:
+
+    ======================= ====================================
+    the rollback adds usage its capacity
+    it adds none            its capacity, or the reviewed usage
+    ======================= ====================================
+    """
+
+    def _get_reviewed_usage(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
+        """Return the reviewed usage of an overcommitted inventory to which nothing is added."""
+        return 0 if gains[uuid][name] > 0 else super()._get_reviewed_usage(uuid, name, gains)
 
     def _refuse_inadmissible_consumers(self) -> None:
         """Refuse allocations without room, and those that the units of an inventory forbid."""
         super()._refuse_inadmissible_consumers()
         for consumer in list(self.consumers.values()):
-            refused = (
-                f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'
-                for state, name, amount in self._list_changed_amounts(consumer)
-                if (inventory := state.inventories.get(name))
-                and (refusing := inventory.units.list_violated_limits(amount))
-            )
-            if message := next(refused, None):
-                self._refuse_consumer(consumer, message)
+            for state, name, amount in self._list_changed_amounts(consumer):
+                inventory = state.inventories.get(name)
+                limits = inventory.units.list_violated_limits(amount) if inventory else ()
+                if limits:
+                    message = f'{state.name} does not admit {amount} {name} by its '
+                    self._refuse_consumer(consumer, message + ', '.join(limits))
+                    break

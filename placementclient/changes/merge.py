@@ -74,6 +74,9 @@ class Merge:
 
     Each step brings :attr:`states` and :attr:`consumers` nearer to their values after the change,
     or leaves a part as it is and adds to :attr:`obstacles`.
+
+    An atomic change overrides ``_transfer``, ``_merge_fields``, ``_get_planned_usage``,
+    ``_get_reviewed_usage`` and ``_refuse_inadmissible_consumers``.
     """
 
     _transfer: Transfer = staticmethod(transfer_in_steps)
@@ -218,11 +221,14 @@ class Merge:
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
         """Return whether the usage of a class would exceed the capacity, and what was reviewed."""
-        # Only an inventory that was reviewed as overcommitted may be so now.
-        planned = self._after.providers.get(state.uuid)
-        used = self._get_planned_usage(state.uuid, name)
-        reviewed = used if planned is None or planned.capacity(name) < used else 0
+        reviewed = self._get_reviewed_usage(state.uuid, name, gains)
         return self._find_usage_after(state.uuid, name, gains) > max(state.capacity(name), reviewed)
+
+    def _get_reviewed_usage(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
+        """Return the usage of an inventory that was reviewed as overcommitted; 0 of all others."""
+        planned = self._after.providers.get(uuid)
+        used = self._get_planned_usage(uuid, name)
+        return used if planned is None or planned.capacity(name) < used else 0
 
     def _get_planned_usage(self, uuid: str, name: str) -> int:
         """Return the usage of a class of a provider after the change, by the plan."""
@@ -290,7 +296,7 @@ class Merge:
                 self._note_obstacle(after, name, was, desired, now)
                 continue
             else:
-                merged = self._merge_fields(after, name, (was, desired, now))
+                merged = self._merge_fields(after, name, was, desired, now)
             if merged is None:
                 result.pop(name, None)
             else:
@@ -298,16 +304,16 @@ class Merge:
         return result
 
     def _merge_fields(
-        self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
+        self, state: ProviderState, name: str, before: Inventory, after: Inventory, live: Inventory
     ) -> Inventory:
-        """Merge ``sides`` (before, after, live); fields that others have changed stay live."""
-        was, desired, now = (inventory.as_fields() for inventory in sides)
+        """Return an inventory with its changed fields; those that others have changed stay live."""
+        was, desired, now = (inventory.as_fields() for inventory in (before, after, live))
         changed = {key for key in was if was[key] != desired[key]}
         for key in sorted(changed):
             if now[key] not in (was[key], desired[key]):
                 self._note_obstacle(state, f'{name}:{key}', was[key], desired[key], now[key])
                 changed.discard(key)
-        return sides[2].with_fields({key: desired[key] for key in changed})
+        return live.with_fields({key: desired[key] for key in changed})
 
     def _refuse_taken_names(self) -> None:
         """Refuse to make or rename a provider to a name that another provider has."""

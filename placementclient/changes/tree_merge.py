@@ -29,67 +29,68 @@ def merge_change(
 ) -> MergeResult:
     """Return the operations that remain of a change, and the obstacles, as :func:`merge` does.
 
-    An atomic change with an obstacle has no operations. If the live inventories show that its
-    request is done, its preparation remains.
+    An atomic change is one request, after a preparation in steps: new providers, traits and
+    aggregates. Once the live inventories show that the request is done, the preparation remains.
+    Until then one obstacle stops everything, and is the only one that is reported: an error, before
+    what a new plan would take into account.
 
+    :param sent: as for :func:`merge`; of no use before the request of an atomic change is done
     :param backward: whether the change is rolled back
     """
     preparation = make_preparation(change)
+    is_in_steps = preparation is None
     is_done = is_moved_back(change, live) if backward else find_phase(change, live) is Phase.AFTER
-    if preparation is None or is_done:
+    if is_in_steps or is_done:
         part = preparation or change
         return merge(*part.order_snapshots(backward=backward), live, sent, backward=backward)
     merged = merge_atomic_change(
         *change.order_snapshots(backward=backward), live, backward=backward
     )
-    drifts = (
+    broken = (
         _find_newcomers(change, live, backward=True)
         if backward
         else _find_broken_preconditions(change, live)
     )
-    obstacles = sorted(drifts, key=lambda drift: not drift.is_error) or merged.obstacles
-    return MergeResult(
-        () if obstacles else merged.operations, tuple(obstacles[:1]), has_pending_request=True
-    )
+    obstacles = tuple(sorted(broken, key=lambda obstacle: not obstacle.is_error))
+    obstacles = (obstacles or merged.obstacles)[:1]
+    operations = () if obstacles else merged.operations
+    return MergeResult(operations, obstacles, has_pending_request=True)
 
 
 def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield an obstacle for each change of others that the request would overwrite."""
-    by_name = {state.name: state.uuid for state in live.providers.values()}
     for provider in change.providers:
         state = live.providers.get(provider.uuid)
-        if state is None:
-            if not provider.is_created:
-                yield make_obstacle(provider.name, f'{provider.name} does not exist any more')
-            elif provider.name in by_name:
-                uuid = by_name[provider.name]
-                yield make_obstacle(
-                    provider.name,
-                    f'{provider.name} exists, with the UUID {uuid}',
-                    is_drift=True,
-                )
-        elif state.name != provider.name:
+        if state is not None and state.name != provider.name:
             # The names that the plan gives may be made of it.
-            yield make_obstacle(
-                provider.name,
-                f'{provider.name} is called {state.name} now: plan again',
-            )
-        elif not provider.is_created:
-            if state.inventories != provider.content_before.inventories:
-                yield make_obstacle(
-                    provider.name,
-                    f'the inventories of {provider.name} have changed',
-                    is_drift=True,
-                )
-        elif state.provider.parent_provider_uuid != provider.parent_provider_uuid:
-            yield make_obstacle(
-                provider.name, f'{provider.name} exists already, below another parent'
-            )
-        elif not is_empty(live, provider.uuid):
-            yield make_obstacle(provider.name, f'{provider.name} exists already, and is not empty')
+            message = f'{provider.name} is called {state.name} now: plan again'
+            yield make_obstacle(provider.name, message)
+        elif provider.is_created:
+            yield from _find_obstacles_to_creation(provider, live)
+        elif state is None:
+            yield make_obstacle(provider.name, f'{provider.name} does not exist any more')
+        elif state.inventories != provider.content_before.inventories:
+            message = f'the inventories of {provider.name} have changed'
+            yield make_obstacle(provider.name, message, is_drift=True)
         yield from _find_moved_providers(change, provider, live)
     yield from _find_newcomers(change, live)
     yield from _find_changed_consumers(change, live)
+
+
+def _find_obstacles_to_creation(provider: ProviderChange, live: Snapshot) -> Iterator[Finding]:
+    """Yield an obstacle if a provider to create is there, unless it is as an earlier run left it.
+
+    That is, below its parent, and empty.
+    """
+    name, state = provider.name, live.providers.get(provider.uuid)
+    if state is None:
+        if namesake := live.find_by_name(name):
+            message = f'{name} exists, with the UUID {namesake.uuid}'
+            yield make_obstacle(name, message, is_drift=True)
+    elif state.provider.parent_provider_uuid != provider.parent_provider_uuid:
+        yield make_obstacle(name, f'{name} exists already, below another parent')
+    elif not is_empty(live, provider.uuid):
+        yield make_obstacle(name, f'{name} exists already, and is not empty')
 
 
 def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
@@ -100,10 +101,14 @@ def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -
         if row.from_provider == row.to_provider and row.from_provider is not None:
             staying[row.consumer_uuid, row.from_provider, row.resource_class] += row.amount
     for provider in change.providers:
-        moving = _list_shrinking_classes(provider, backward=backward)
-        for consumer in live.consumers_on(provider.uuid) if moving else ():
+        shrinking = _list_shrinking_classes(provider, backward=backward)
+        if not shrinking:
+            continue
+        for consumer in live.consumers_on(provider.uuid):
+            if consumer.uuid in planned:
+                continue
             allocated = consumer.allocations[provider.uuid]
-            for name in () if consumer.uuid in planned else moving.intersection(allocated):
+            for name in sorted(shrinking.intersection(allocated)):
                 if staying[consumer.uuid, provider.name, name] != allocated[name]:
                     message = f'holds {name} on {provider.name} that it did not'
                     yield _make_consumer_obstacle(consumer.uuid, message)

@@ -52,7 +52,12 @@ class CandidateRequest(NamedTuple):
     limit: int | None = None
 
     def restrict(self, other: CandidateRequest) -> CandidateRequest:
-        """Return the request with the filters and the limit of another one added."""
+        """Return the request with the conditions of another one on all of its candidates added.
+
+        These are the filters of its common group and of the root. Its tree (if it names one) and
+        its limit (even none) replace those of this request. Its amounts, and its groups with their
+        rules, are not added.
+        """
         common, added = self.common, other.common
         return self._replace(
             common=Filter(

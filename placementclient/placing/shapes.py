@@ -95,7 +95,12 @@ class Shape:
 
     @cached_property
     def twins(self) -> dict[int, int]:
-        """The number of the first equal provider, by the number of each further one."""
+        """The number of the first equal provider, by the number of each; the first has its own.
+
+        Only the host's own providers without children: one with children is known by them, and the
+        room of a sharing provider is not the host's to exchange. Two hosts whose ``(gpu_0, gpu_1)``
+        have ``(4, 0)`` and ``(0, 4)`` free are alike.
+        """
         parents = {provider.parent for provider in self.providers}
         first: dict[HostProvider, int] = {}
         return {

@@ -44,7 +44,11 @@ _ONE_OWNER = (
 
 
 def find_usage_above_capacity(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the inventories with more usage than capacity, ``(total - reserved) * ratio``."""
+    """Yield the inventories with more usage than capacity, ``(total - reserved) * ratio``.
+
+    Without any capacity it is no finding of this check: others report a reserved amount above the
+    total, and a ratio of 0 or less; and Nova reserves all of a one-time-use device that is in use.
+    """
     for state, name, inventory in _list_inventories(cloud):
         used = state.used(name)
         unreserved = inventory.total - inventory.reserved
@@ -52,17 +56,38 @@ def find_usage_above_capacity(cloud: Cloud) -> Iterator[Finding]:
             continue
         facts = {'resource_class': name, 'used': used, 'capacity': inventory.capacity}
         if inventory.reserved and used <= replace(inventory, reserved=0).capacity:
-            # As much as leaves room for what is used.
-            least = inventory.total - math.ceil(used / inventory.allocation_ratio)
             facts |= {'total': inventory.total, 'reserved': inventory.reserved}
-            remedy = make_inventory_advice(state.reference, name, {'reserved': least})
+            fields = {'reserved': _find_sufficient_reserved(inventory, used)}
+            remedy = make_inventory_advice(state.reference, name, fields)
             yield cloud.make_finding(state, facts, remedy, _RESERVED)
         elif name in _SHAREABLE:
-            ratio = math.ceil(used / unreserved * 1000) / 1000
+            ratio = _find_sufficient_ratio(inventory, used)
             remedy = make_inventory_advice(state.reference, name, {'allocation_ratio': ratio})
             yield cloud.make_finding(state, facts, remedy, _RATIO)
         else:
             yield cloud.make_finding(state, facts, reason=_UNSHARED.format(name, state.uuid))
+
+
+def _find_sufficient_reserved(inventory: Inventory, used: int) -> int:
+    """Return the largest reserved amount that leaves capacity for a usage, if none would.
+
+    Placement multiplies in floating point: ``int(330 * 0.7)`` is 230, so 231 need 331.
+    """
+    reserved = inventory.total - math.floor(used / inventory.allocation_ratio)
+    while reserved > 0 and replace(inventory, reserved=reserved).capacity < used:
+        reserved -= 1
+    return reserved
+
+
+def _find_sufficient_ratio(inventory: Inventory, used: int) -> float:
+    """Return the least ratio, in thousandths, that gives capacity for a usage.
+
+    Placement multiplies in floating point: ``int(100 * 1.16)`` is 115, so 116 need 1.161.
+    """
+    thousandths = math.ceil(used * 1000 / (inventory.total - inventory.reserved))
+    while replace(inventory, allocation_ratio=thousandths / 1000).capacity < used:
+        thousandths += 1
+    return thousandths / 1000
 
 
 def find_unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
@@ -110,7 +135,8 @@ def find_burned_devices(cloud: Cloud) -> Iterator[Finding]:
     """Yield the devices for one-time use that were used, and have to be cleaned."""
     for state, name, inventory in _list_inventories(cloud):
         if is_spent_device(state, name):
-            totals = {'total': inventory.total, 'reserved': inventory.reserved, 'used': 0}
+            used = state.used(name)
+            totals = {'total': inventory.total, 'reserved': inventory.reserved, 'used': used}
             remedy = make_inventory_advice(state.reference, name, {'reserved': 0})
             facts = {'resource_class': name, **totals}
             yield cloud.make_finding(state, facts, remedy, 'clean the device first, then')

@@ -7,7 +7,7 @@ from placementclient.changes.tree_merge import merge_change
 from placementclient.files import specifications
 from placementclient.planner import planner
 from tests.unit.changes.test_deviations import CHANGE
-from tests.unit.insight.clouds import cloud, provider
+from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.planner import clouds
 
 [HOST] = CHANGE.before.providers.values()
@@ -57,3 +57,20 @@ moves: [{from_resource_provider: host, to_resource_provider: gpu, moved_resource
     live = clouds.applied(before, change)
     assert merge_change(change, before).obstacles == ()
     assert merge_change(change, live, backward=True).obstacles == ()
+
+
+def test_of_several_classes_in_the_way_the_first_by_name_is_reported():
+    names = [f'CUSTOM_{letter}' for letter in 'FCAEBD']
+    spec = f"""
+providers: [{{name: gpu, parent: host}}]
+moves:
+- from_resource_provider: host
+  to_resource_provider: gpu
+  moved_resources: {{{', '.join(f'{name}: 4' for name in names)}}}
+"""
+    before = clouds.cloud({'host': {'inventories': {name: {'total': 4} for name in names}}}, {})
+    parsed = specifications.parse_specification(spec, 'spec.yaml')
+    [change] = planner.plan_reshape(before, parsed, migrations=()).changes
+    newcomer = consumer('new', **{clouds.uuid_of('host'): dict.fromkeys(names, 1)})
+    [obstacle] = merge_change(change, cloud(before.providers.values(), [newcomer])).obstacles
+    assert obstacle.reason == 'consumer new holds CUSTOM_A on host that it did not'

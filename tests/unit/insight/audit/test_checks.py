@@ -57,6 +57,8 @@ def test_audit_finds_nothing_in_a_sound_cloud():
         (Inventory(3), 10, {'used': 10, 'capacity': 3}, 3.334),
         # A capacity that is rounded to nothing.
         (Inventory(1, allocation_ratio=0.5), 1, {'used': 1, 'capacity': 0}, 1.0),
+        # 100 * 1.16 is less than 116 in floating point.
+        (Inventory(100), 116, {'used': 116, 'capacity': 100}, 1.161),
     ],
 )
 def test_audit_finds_usage_over_capacity(inventory, amount, facts, ratio):
@@ -77,6 +79,8 @@ def test_audit_finds_usage_over_capacity(inventory, amount, facts, ratio):
         # The disk of a host of which more was reserved than is free.
         (Inventory(500, reserved=480), 100, 400),
         (Inventory(8, reserved=4, allocation_ratio=1.5), 10, 1),
+        # 330 * 0.7 is less than 231 in floating point.
+        (Inventory(435, reserved=200, allocation_ratio=0.7), 231, 104),
     ],
 )
 def test_audit_names_the_reserved_amount_that_makes_the_shortage(inventory, used, reserved):
