@@ -361,10 +361,7 @@ def test_the_audit_that_a_drain_names_finds_why_its_consumer_cannot_move(
 ):
     build(client, *consumers)
     monkeypatch.chdir(tmp_path)
-    details = {
-        'image': '', 'tenant_id': 'p', 'user_id': 'u', 'OS-EXT-STS:vm_state': 'active',
-        'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 512, 'disk': 0, 'extra_specs': {}},
-    }  # fmt: skip
+    details = DETAILS | {'OS-EXT-STS:vm_state': 'active'}
     lists = {'servers': [record | details for record in servers], 'migrations': migrations}
     requests = tmp_path / 'nova.json'
     requests.write_text(json.dumps({**lists, 'aggregates': [], 'server_groups': []}))
