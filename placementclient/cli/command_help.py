@@ -46,6 +46,7 @@ _OTHER_FORMS = {
     'inventory delete': ('resource provider inventory delete', '--resource-class'),
     'aggregate set': ('resource provider aggregate set', '--aggregate'),
     'resource provider list': ('resource provider show', ''),
+    'resource provider set': ('resource provider set', '--name'),
 }
 
 #: The command that people look for under another name.
@@ -227,6 +228,8 @@ def _suggest_other_command(
         return f'. A value follows its = without a blank: NAME={unknown[0]}'
     forms = (form for end, form in _OTHER_FORMS.items() if parsers[0].prog.endswith(end))
     command, option = next(forms, ('', ''))
+    if not command and 'tree' in options:
+        return f'. Type: {" ".join(f"--tree {shlex.quote(word)}" for word in unknown)}'
     if not command:
         return '. The command takes no more arguments'
     before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']

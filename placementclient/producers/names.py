@@ -30,6 +30,8 @@ _IN_INVENTORY = 'inventory for resource provider .*No such resource class'
 _SMALL_LETTERS = re.compile(
     r"'([A-Za-z0-9_]+)' does not match (?:any of the regexes: )?'\^\[A-Z0-9_\]"
 )
+#: The refusal of a plain name to filter traits.
+_NAME_PARAMETER = re.compile(r'^Badly formatted name parameter.*Got: "(.+)"')
 #: The refusal of the name of an aggregate in place of its UUID.
 _NAMED_AGGREGATE = re.compile(
     r"member_of' parameter to contain valid UUID\(s\)\. Got: ([^,]+)"
@@ -82,6 +84,8 @@ def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
         return f'. {wording.format_suggestion([small[1].upper()])}'
     if aggregate := _NAMED_AGGREGATE.search(sentence):
         return describe_aggregate_uuid(aggregate[1] or aggregate[2])
+    if form := _NAME_PARAMETER.search(sentence):
+        return f'. Type: --name startswith:{shlex.quote(form[1])}'
     if 'Cannot delete standard' in sentence:
         return '. Only names that begin with CUSTOM_ can be deleted'
     for beginning, list_names, command in _UNKNOWN_NAMES:

@@ -78,7 +78,7 @@ def test_replace_moves_all_in_one_request(client, placement):
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        ('', 'Give either --uuid or --with'),
+        ('', 'the following arguments are required: --uuid or --with'),
         (f'--uuid {NEW} --with compute1', 'Give either --uuid or --with'),
         ('--uuid nova', "argument --uuid: 'nova' is not a UUID"),
         ('--with nobody', "No resource provider has the name or UUID 'nobody'"),

@@ -166,7 +166,9 @@ def _check_request_groups(
     if any(not suffix.isdecimal() for suffix in groups if suffix != _COMMON):
         client.require('--group with a name', _NAMED_GROUPS)
     if not any(group.resources for group in groups.values()):
-        raise errors.BadArgument('At least one --resource must be specified.')
+        raise errors.BadArgument(
+            'At least one --resource must be specified. Example: --resource VCPU=4'
+        )
     empty = [
         suffix for suffix, group in groups.items() if suffix != _COMMON and not group.resources
     ]

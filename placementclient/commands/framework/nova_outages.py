@@ -26,7 +26,7 @@ def suggest_option_without_nova(option: str) -> Iterator[None]:
         yield
     except service.ServiceError as reason:
         unknown = errors.BadArgument(f'{reason}: give {option}')
-        if any(option in step for step in reason.next_steps):
+        if any(option.split()[0] in step for step in reason.next_steps):
             unknown.next_steps = reason.next_steps
         raise unknown from None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
+from placementclient.basis.wording import format_count
 from placementclient.commands.framework import (
     base,
     cloud_options,
@@ -391,7 +392,8 @@ class PlanDrain(base.Lister):
 
         number = self.args.lose
         if number > len(hosts):
-            raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
+            present = format_count(len(hosts), 'host')
+            raise errors.UsageError(f'--lose {number}: only {present} selected')
         checked = host_failure.check_failures(cloud, hosts, number, self.args.solver_timeout)
         self.ending, *self.explanation = host_failures.describe_host_failures(
             cloud.snapshot, checked

@@ -242,8 +242,8 @@ class ReplaceInventories(ChangeCommand):
         try:
             rows = _make_inventory_rows(uuid, self._set_inventories(uuid, fields))
         except InventoryInUse as refusal:
-            if not self.args.amend:
-                typed = (f'--resource {shlex.quote(text)}' for text in self.args.resource or ())
+            if self.args.resource and not self.args.amend:
+                typed = (f'--resource {shlex.quote(text)}' for text in self.args.resource)
                 words = ' '.join([shlex.quote(self.args.provider), '--amend', *typed])
                 command = f'placement resource provider inventory set {words}'
                 refusal.next_steps = (f'Keep the other classes: {command}',)

@@ -69,7 +69,9 @@ class ReplaceProvider(ChangeCommand):
         from placementclient.insight.owners import NEUTRON_PROVIDER
         from placementclient.producers.replace import Replacement, ReplaceProducer
 
-        if (self.args.uuid is None) == (self.args.twin is None):
+        if self.args.uuid is None and self.args.twin is None:
+            self.exit_with_usage('the following arguments are required: --uuid or --with')
+        if self.args.uuid is not None and self.args.twin is not None:
             raise errors.UsageError('Give either --uuid or --with')
         request = Replacement(
             self.args.old, self.args.uuid, self.args.twin, self.args.name, self.args.merge

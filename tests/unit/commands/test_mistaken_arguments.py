@@ -26,6 +26,7 @@ def test_an_empty_argument_is_refused_as_any_other(placement, command):
         ('inventory delete {} VCPU', 'inventory delete {} --resource-class VCPU'),
         ('aggregate set {} a b', 'aggregate set {} --aggregate a --aggregate b'),
         ('list {}', 'show {}'),
+        ('set {} b', 'set {} --name b'),
     ],
 )
 def test_an_argument_too_many_is_answered_with_the_form_that_takes_it(placement, command, form):

@@ -124,6 +124,13 @@ UUID_OF_RACK = (
             '. Only names that begin with CUSTOM_ can be deleted\n',
         ),
         (
+            'trait list --name GPU',
+            'GET /traits?name=GPU',
+            400,
+            'Badly formatted name parameter. Expected in form: ?name=[in|startswith]:. Got: "GPU"',
+            '. Type: --name startswith:GPU\n',
+        ),
+        (
             'resource provider list --member-of rack1',
             'GET /resource_providers?member_of=rack1',
             400,

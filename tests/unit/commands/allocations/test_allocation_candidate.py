@@ -20,7 +20,7 @@ def refused(options, sentence, **settings):
     return Case(f'{LIST} {options}', stderr=f'{sentence}\n', status=1, **settings)
 
 
-NO_RESOURCE = 'At least one --resource must be specified.'
+NO_RESOURCE = 'At least one --resource must be specified. Example: --resource VCPU=4'
 
 QUERIES = {
     'the last of one class counts': queried(

@@ -93,9 +93,9 @@ def test_losses_ends_with_0_where_every_loss_fits(placement, tmp_path, number, w
 @pytest.mark.parametrize(
     ('options', 'status', 'message'),
     [
-        ('', 2, '<host>, --match, --with-trait, --with-class or --member-of. Example: '),
+        ('', 2, '<host>, --match, --with-trait, --with-class or --member-of'),
         ('compute1 --batch 2', 2, '--batch is for --rolling'),
-        ('compute1 --lose 5', 2, '--lose 5: there are only 1 hosts'),
+        ('compute1 --lose 5', 2, '--lose 5: only 1 host selected'),
         ('compute1 --rolling --lose 1', 2, '--rolling and --lose contradict each other'),
         ('compute1 --keep-free 100', 2, '--keep-free is a percentage, from 0 to less than 100'),
         ('nobody', 1, "No resource provider has the name or UUID 'nobody'"),
