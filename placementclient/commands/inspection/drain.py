@@ -392,8 +392,9 @@ class PlanDrain(base.Lister):
 
         number = self.args.lose
         if number > len(hosts):
-            present = format_count(len(hosts), 'host')
-            raise errors.UsageError(f'--lose {number}: only {present} selected')
+            raise errors.UsageError(
+                f'--lose {number}: only {format_count(len(hosts), "host")} selected'
+            )
         checked = host_failure.check_failures(cloud, hosts, number, self.args.solver_timeout)
         self.ending, *self.explanation = host_failures.describe_host_failures(
             cloud.snapshot, checked
