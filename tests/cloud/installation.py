@@ -57,8 +57,9 @@ def _environment():
     if not mark.exists() or mark.read_text() != required:
         shutil.rmtree(home, ignore_errors=True)
         home.parent.mkdir(parents=True, exist_ok=True)
-        _run([sys.executable, '-m', 'venv', str(home)])
-        _run([layout.program('pip'), 'install', '--quiet', *PACKAGES])
+        uv, python = [sys.executable, '-m', 'uv'], layout.program('python')
+        _run([*uv, 'venv', '--quiet', '--python', sys.executable, str(home)])
+        _run([*uv, 'pip', 'install', '--quiet', '--python', python, *PACKAGES])
         mark.write_text(required)
     # Nova takes drivers of its own package only.
     driver = Path(__file__).with_name('inside') / 'driver.py'
