@@ -25,7 +25,7 @@ SERVERS = [
     holder('s', {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}, 'compute0_gpu1': {'VGPU': 1}}),
     holder('t', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 1}, 'storage': {'DISK_GB': 2}}),
 ]
-OPERATORS = 16
+OPERATORS = 8
 #: The requests that a command may send at a time, each of which spends its retries.
 WORKERS = 4
 FLAVOR = {

@@ -43,7 +43,7 @@ VERSIONS = ('1.36', '1.39')
 #: How many requests each cloud gets.
 REQUESTS = 25
 FIRST = int(os.environ.get('PLACING_FIRST', '0'))
-SEEDS = range(FIRST, FIRST + int(os.environ.get('PLACING_REQUESTS', '300')) // REQUESTS)
+SEEDS = range(FIRST, FIRST + int(os.environ.get('PLACING_REQUESTS', '200')) // REQUESTS)
 #: Those of the tests without a number from outside.
 FEW = range(20)
 
