@@ -84,7 +84,7 @@ def test_six_trees_are_reshaped_and_taken_back_by_workers_side_by_side(
     assert live(older) == cloud
 
 
-def test_a_snapshot_of_it_is_restored_into_the_installed_release(
+def test_a_snapshot_of_an_older_release_is_restored_into_the_installed_one(
     placement_over_http, placement, cloud
 ):
     assert placement_over_http(f'{SNAPSHOT} save cloud.json').status == 0

@@ -161,7 +161,7 @@ def test_the_advice_of_a_refused_purge_ends_the_refusal(client, placement, consu
     ],
     ids=['untyped', 'typed'],
 )
-def test_the_way_from_a_host_that_a_finished_resize_holds_ends_with_its_confirmation(
+def test_a_host_with_an_unconfirmed_resize_is_empty_once_the_resize_is_confirmed(
     client, placement, tmp_path, monkeypatch, hold
 ):
     build(client, hold, holder('s', {'compute1': HELD}))

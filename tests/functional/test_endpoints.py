@@ -68,7 +68,7 @@ def is_unknown(refusal):
 
 
 @pytest.mark.parametrize('row', endpoints.ALL, ids=str)
-def test_since_is_the_first_version_that_has_the_endpoint(client, row):
+def test_an_endpoint_is_served_from_its_stated_microversion_on_and_not_before(client, row):
     assert not is_unknown(refusal(client, row, row.since))
     if row.since > LOWEST:
         assert is_unknown(refusal(client, row, Microversion(1, row.since.minor - 1)))

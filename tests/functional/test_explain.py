@@ -208,7 +208,7 @@ def test_explain_counts_no_sharing_provider_as_a_nearest_tree(placement, where):
     assert sorted(nearest_of) == ['compute0', 'compute1', 'compute2']
 
 
-def test_relaxations_agree_with_the_nearest_trees(placement, client, where):
+def test_explain_suggests_amounts_that_the_nearest_trees_can_grant(placement, client, where):
     request = f'--resource VGPU=2 --resource VCPU=99 --hosts 1 {where}'
     text, nearest_of = nearest(placement, request)
     assert 'VCPU=16 instead of 99: 3 trees' in text
@@ -286,7 +286,7 @@ def test_a_flavor_is_asked_for_as_the_scheduler_does(placement, where, tmp_path)
          ['CUSTOM_X1', 'CUSTOM_X2']),
     ],
 )  # fmt: skip
-def test_a_name_that_the_service_does_not_know_is_an_answer(placement, request_, names):
+def test_explain_says_that_no_host_has_a_name_unknown_to_the_service(placement, request_, names):
     result = placement(f'allocation candidate explain {request_}')
     assert (result.status, result.stdout.splitlines()[0]) == (4, 'The request cannot be met.')
     for name in names:

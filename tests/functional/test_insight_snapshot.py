@@ -64,6 +64,6 @@ def test_lists_count_the_providers_of_each_trait_and_class(placement, file, list
         assert rows == sorted(rows, key=lambda r: (-r['hosts'], -r['providers'], r['name']))
 
 
-def test_associated_is_refused_with_a_snapshot(placement, file):
+def test_trait_list_of_a_snapshot_refuses_associated(placement, file):
     result = placement(f'trait list --snapshot {file} --associated')
     assert (result.status, result.stdout) == (2, '')

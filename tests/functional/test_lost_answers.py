@@ -38,7 +38,7 @@ def test_every_command_that_writes_is_tried_and_is_on_the_page_of_lost_answers()
     assert {name for row in rows for name in re.findall('``(.+?)``', row)} == writing
 
 
-def test_a_trace_is_read_as_it_is_printed():
+def test_a_printed_trace_can_be_run_again():
     trace = Trace('purge', 3, Act('trait', 'aaaa'), KILLED)
     assert Trace.parsed(str(trace)) == trace
     assert Trace.parsed(str(trace._replace(act=None))).act is None

@@ -52,7 +52,7 @@ def test_the_picture_of_the_readme_shows_the_demo(placement):
 
 
 @pytest.mark.usefixtures('demo_folder')
-def test_each_row_works_in_the_cloud_that_the_demo_leaves(capsys):
+def test_each_command_of_the_readme_works_in_the_cloud_that_the_demo_leaves(capsys):
     rows = ROW.findall(README)
     assert len(rows) == 20
     run = program(None, capsys)

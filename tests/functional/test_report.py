@@ -333,7 +333,7 @@ def test_report_shows_a_plan_before_and_after(browser, client, placement, tmp_pa
     }
 
 
-def test_hostile_names_stay_text(browser, client, placement, tmp_path):
+def test_names_with_markup_are_shown_as_text(browser, client, placement, tmp_path):
     assert placement('resource', 'provider', 'create', HOSTILE).status == 0
     shown(browser, placement, tmp_path)
     assert browser.title != 'taken'

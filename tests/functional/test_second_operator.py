@@ -101,7 +101,7 @@ def test_a_provider_that_another_operator_changes_before_its_delete_stays(
     assert changed in capture.capture(stage.other).providers
 
 
-def test_a_run_that_has_changed_something_ends_with_6(stage, tmp_path):
+def test_a_plan_that_is_applied_in_part_ends_with_exit_status_6(stage, tmp_path):
     """The service refuses its second write: no such trait exists."""
     live = Snapshot((), (), capture.make_origin(stage.other))
     host = hosts.provider('host', traits=['HW_NO_SUCH_TRAIT'])

@@ -47,7 +47,7 @@ def test_a_tree_is_made_once_and_changed_after(service):
     assert states[first['compute1']].inventories['VCPU'].total == 16
 
 
-def test_a_consumer_is_given_something_else(service):
+def test_the_fixture_replaces_the_allocations_of_a_consumer_it_is_given(service):
     service.declare({'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}})
     server = service.allocate({'compute1': {'VCPU': 2}}, project_id='blue', user_id='alice')
 
@@ -58,7 +58,7 @@ def test_a_consumer_is_given_something_else(service):
     assert (consumer.project_id, consumer.user_id, consumer.type) == ('blue', 'alice', 'INSTANCE')
 
 
-def test_a_fixture_raises_what_the_service_refuses(service):
+def test_the_fixture_raises_the_refusals_of_the_service(service):
     service.declare({'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}})
 
     with pytest.raises(errors.Conflict):

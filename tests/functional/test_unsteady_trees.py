@@ -54,7 +54,7 @@ def hot(client, other):
         yield
 
 
-def test_save_names_all_trees_that_do_not_stand_still_and_writes_no_file(run):
+def test_snapshot_save_names_all_unsteady_trees_and_writes_no_file(run):
     result = run(SAVE)
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith(
@@ -64,7 +64,7 @@ def test_save_names_all_trees_that_do_not_stand_still_and_writes_no_file(run):
     assert not Path('cloud.json').exists()
 
 
-def test_keep_going_saves_such_trees_as_read_last_and_marks_them(run):
+def test_keep_going_saves_unsteady_trees_as_read_last_and_marks_them(run):
     result = run(f'{SAVE} --keep-going -f json')
     assert result.status == 6, result
     assert json.loads(result.stdout)['trees'] == 3

@@ -107,7 +107,7 @@ def test_a_second_service_is_refused_until_the_first_is_closed(scratch):
         assert names(other) == set()
 
 
-def test_a_session_over_http_stays_one():
+def test_the_embedded_placement_leaves_other_requests_of_its_session_on_http():
     plain = requests.Session()
     shared = session.Session(session=plain)
     urls = ('http://host/', 'https://host/')
@@ -201,7 +201,7 @@ def test_characters_that_are_encoded_in_urls_are_decoded(scratch, name):
     assert [provider['name'] for provider in answer.json()['resource_providers']] == [name]
 
 
-def test_an_exception_of_the_service_is_an_answer(scratch):
+def test_an_exception_in_the_embedded_service_is_answered_with_status_500(scratch):
     assert scratch.get('/').json()['versions'][0]['max_version']
     assert names(scratch) == set()
     database = scratch.session.auth.database.removeprefix('sqlite:///')

@@ -16,7 +16,7 @@ from placementclient.model.snapshots import Snapshot
 from tests.unit.dialogue import CONSUMER, NOTHING, RP, Reply, fault, get, version_document
 
 
-def test_a_class_and_a_trait_of_one_name_are_two(client, service):
+def test_a_class_and_a_trait_of_the_same_name_are_both_created(client, service):
     service.answer(NOTHING, NOTHING)
     applier = Applier(client, Snapshot([], []))
     for operation in (EnsureClass('CUSTOM_A'), EnsureTrait('CUSTOM_A')):

@@ -74,7 +74,7 @@ def test_a_type_that_others_have_set_is_no_damage(planned, live, is_damage):
     ('host', 'gpu', 'has_happened'),
     [(4, 1, False), (2, 3, True), (9, 1, False), (9, 3, True), (2, 1, True)],
 )
-def test_figures_show_whether_a_change_without_new_inventories_is_made(host, gpu, has_happened):
+def test_a_move_between_existing_inventories_is_known_by_their_totals(host, gpu, has_happened):
     before, after, live = (
         cloud([provider('host', VGPU=left), provider('gpu', 'host', VGPU=moved)])
         for left, moved in ((4, 1), (2, 3), (host, gpu))

@@ -160,7 +160,7 @@ def test_threads_share_a_sync_and_wait_for_their_lines(path, monkeypatch):
     assert len(syncs) <= 3
 
 
-def test_every_line_has_its_time(path):
+def test_every_line_of_a_journal_has_its_time_in_utc(path):
     with journal.open_journal(path, 'one') as opened:
         opened.write_outcome(ROOT, 'done', Client(None))
     lines = [json.loads(line) for line in Path(path).read_text().splitlines()]

@@ -108,7 +108,7 @@ def test_a_field_that_somebody_else_has_changed_is_an_obstacle():
     assert merged.operations == ()
 
 
-def test_an_inventory_that_moves_in_one_request_is_compared_whole():
+def test_every_field_of_an_inventory_that_the_reshaper_writes_is_compared():
     before = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}))
     after = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(1)}))
     live = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2, reserved=1)}))

@@ -22,7 +22,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
-def test_the_change_sets_in_any_order_are_the_change(seed):
+def test_the_trees_of_a_plan_can_be_changed_in_any_order(seed):
     random = Random(seed)
     before, after = pair(random)
     changes = list(plan('', before, after).changes)
@@ -51,7 +51,7 @@ def test_no_provider_or_consumer_is_in_two_change_sets(seed):
     assert len(consumers) == len(set(consumers))
 
 
-def test_a_provider_goes_together_with_the_one_that_has_its_name():
+def test_a_half_replaced_provider_is_deleted_with_the_new_one_that_has_its_name():
     """Half way, the new one has the name: it gets the rest before the old one is deleted."""
     old = provider('old', traits=['HW_CPU_X86_AVX'], VCPU=8)
     old = replace(old, provider=replace(old.provider, name=make_temporary_name('host', 'old')))

@@ -45,7 +45,7 @@ def test_rollback_keeps_inventory_of_a_target_that_others_use():
     assert allocations(live) == allocations(before)
 
 
-def test_each_plan_takes_its_own_part_of_a_target_back():
+def test_each_rollback_takes_only_the_part_of_its_plan_off_a_shared_target():
     pool = {'ceph': {**POOL['ceph'], 'inventories': {'DISK_GB': {'total': 20}}}}
     live, spec = cloud({**HOSTS, **pool}, CONSUMERS), SPEC.replace('{total: 20}', '{reserved: 0}')
     plans = []
@@ -97,7 +97,7 @@ def test_an_overcommitted_source_is_not_given_back_more_than_the_service_admits(
         taken_back(applied(full, plan.changes[0]), plan.changes[0])
 
 
-def test_a_newcomer_on_two_targets_of_one_source_gets_the_sum_of_both_there():
+def test_rollback_adds_up_what_a_new_consumer_holds_on_two_targets_of_one_source():
     spec = """
 trees: {name: ["h*"]}
 providers:
@@ -138,7 +138,7 @@ additions:
         taken_back(live, plan.changes[0])
 
 
-def test_a_newcomer_on_a_target_of_two_sources_is_in_the_way():
+def test_rollback_refuses_a_new_consumer_that_may_go_to_either_of_two_sources():
     spec = """
 - {from_resource_provider: cell0, to_resource_provider: h0_gpu, moved_resources: {VGPU: 2}}
 - {from_resource_provider: cell1, to_resource_provider: h0_gpu, moved_resources: {VGPU: 2}}

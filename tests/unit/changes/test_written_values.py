@@ -16,7 +16,7 @@ def traits(*, before, after):
     return SetTraits('host', frozenset(before), frozenset(after))
 
 
-def test_writes_of_different_values_are_no_repetition():
+def test_different_values_written_to_one_object_are_no_undoing():
     limits = ({'VCPU': Inventory(8)}, {'VCPU': Inventory(16)})
     operations = [
         CreateProvider('child', 'gpu', 'host'),
@@ -30,7 +30,7 @@ def test_writes_of_different_values_are_no_repetition():
     assert list(find_repeated_writes(operations)) == []
 
 
-def test_repeated_writes_name_what_others_have_taken_back():
+def test_what_is_written_twice_is_named_as_undone_by_others():
     inventories: tuple[dict[str, Inventory], ...] = ({}, {'VCPU': Inventory(8)})
     operations = [
         CreateProvider('child', 'gpu', 'host'),

@@ -79,7 +79,7 @@ FAILURES: dict[str, tuple[type[errors.PlacementError], str]] = {
     ],
     ids=lambda path: path.stem,
 )
-def test_each_case_ends_as_it_says(path):
+def test_each_case_has_the_plan_or_the_error_that_it_states(path):
     if 'error' in (expect := yaml.safe_load(path.read_text())['expect']):
         with pytest.raises(errors.BadFile) as fault:
             Case(path).plan()
@@ -217,7 +217,7 @@ def test_a_filled_in_file_of_assignments_is_read():
     assert labels == ['forced', 'mapped']
 
 
-def test_every_cause_has_a_case():
+def test_every_cause_of_infeasibility_has_a_case():
     """``refused-<kind>.yaml``; but for what only planning again meets, see test_replan."""
 
     elsewhere = {'bad-row', 'too-many', infeasibility.ROOM}

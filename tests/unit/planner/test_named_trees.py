@@ -45,7 +45,7 @@ def snapshot():
 
 
 @pytest.mark.parametrize('document', FORMS.values(), ids=FORMS)
-def test_each_tree_gets_its_own_and_is_planned_again_alone(document, snapshot):
+def test_each_named_tree_is_changed_by_itself_and_planned_again_alone(document, snapshot):
     plan = planner.plan_reshape(
         snapshot, specifications.convert_specification(document, 'spec.yaml')
     )

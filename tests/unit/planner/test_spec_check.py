@@ -230,7 +230,7 @@ def test_conditions_that_no_root_meets_together_are_refused():
     assert messages == ['spec.yaml:2: trees: selects no tree: no root meets all conditions']
 
 
-def test_rows_of_trees_that_a_wrong_condition_leaves_out_are_no_fault():
+def test_assignments_for_trees_of_a_misspelt_condition_are_no_further_error():
     consumers = {f'c{number}': {f'gpu0{number}': {'VGPU': 1}} for number in range(1, 4)}
     spec = specifications.parse_specification(selecting('name: [gpu01, "pgu0[23]"]'), 'spec.yaml')
     rows = 'consumer_uuid,resource_class,amount,to_provider,evidence\n' + ''.join(

@@ -211,7 +211,7 @@ def test_all_errors_of_a_document_are_told_at_once():
     assert [fault.line for fault in error.value.faults] == [2, 4, 4]
 
 
-def test_the_same_rows_from_every_format():
+def test_assignments_are_read_alike_from_every_format():
     comma = HEADER + f'{A},VGPU,,gpu0,"mdev, read"\n'
     json = (
         f'[{{"consumer_uuid": "{A}", "resource_class": "VGPU", "amount": null,'

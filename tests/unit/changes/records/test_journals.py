@@ -89,7 +89,7 @@ def test_wrong_types_are_told_with_their_line():
 @pytest.mark.parametrize(
     'content', [b'hello', b'[]', b'7\n', b'{"at":"x"}\n', b'{"journal":"other"', INTENT, b'\n\n']
 )
-def test_other_files_are_no_journal(content):
+def test_files_without_the_header_of_a_journal_are_refused(content):
     with pytest.raises(errors.BadFile, match=r'^a: not a journal$'):
         journals.decode(content, 'a')
 

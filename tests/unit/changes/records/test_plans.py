@@ -92,7 +92,7 @@ def test_an_edited_plan_is_refused(plan, edit):
         plans.decode(json.dumps(content).encode(), 'plan.json')
 
 
-def test_a_key_that_follows_the_digest_replaces_none_before_it(plan):
+def test_a_plan_with_a_second_key_after_its_digest_is_refused(plan):
     content = encoded(plan).rstrip()[:-1] + b',"trees":[]}\n'
     with pytest.raises(errors.BadFile, match="the key 'trees' appears twice"):
         plans.decode(content, 'plan.json')
@@ -131,7 +131,7 @@ def test_equal_parts_of_a_plan_are_in_memory_once(plan):
     assert ours.aggregates is theirs.aggregates
 
 
-def test_a_plan_has_its_inverse(plan):
+def test_a_plan_is_shown_with_the_operations_of_its_rollback(plan):
     written, shown = json.loads(encoded(plan)), plans.make_document(plan)
     (root, child), (consumer,) = plan.changes[0].providers, plan.changes[0].consumers
     assert [operation['operation'] for operation in shown['trees'][0]['inverse']] == [

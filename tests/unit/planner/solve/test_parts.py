@@ -32,14 +32,14 @@ def decision(placements):
     return decided
 
 
-def test_an_exchange_of_two_items_shows_a_possible_place():
+def test_a_place_is_possible_where_two_items_can_be_exchanged():
     packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
     decided = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
     heuristics.find_possible_options(packing, decided)
     assert decided.possible == [{0, 1}, {0, 1}]
 
 
-def test_items_make_room_for_each_other():
+def test_every_place_is_possible_where_items_of_other_sizes_can_make_room():
     """Each place is full, and has items of another size."""
     everywhere = (0, 1, 2)
     fours, twos, ones = (
@@ -53,6 +53,6 @@ def test_items_make_room_for_each_other():
     assert decided.fixed == [False] * 3
 
 
-def test_items_that_share_a_bin_are_one_part():
+def test_consumers_that_compete_for_a_provider_are_solved_together():
     touched = {'a': {'s'}, 'b': {'t'}, 'c': {'u'}, 'd': {'s', 'u'}, 'e': {'t'}, 'f': set[str]()}
     assert list(group_connected_keys(touched)) == [['a', 'c', 'd'], ['b', 'e'], ['f']]

@@ -176,7 +176,7 @@ def test_search_finds_places_that_others_force():
 
 
 @pytest.mark.slow
-def test_nothing_is_divided_where_all_have_room_undivided():
+def test_allocations_stay_on_one_provider_where_all_fit_so():
     sizes = []
     for number in range(10):
         first, second = 2600 + number * 617 % 1400, 2600 + number * 431 % 800

@@ -58,7 +58,7 @@ def test_the_page_has_no_links_to_load_and_no_inline_styles_or_handlers():
     assert 'url(' not in text
 
 
-def test_hostile_names_stay_text():
+def test_names_with_markup_are_shown_as_text():
     snapshot = cloud(
         [
             provider(HOSTILE, traits=[HOSTILE], **{HOSTILE: 1}),
