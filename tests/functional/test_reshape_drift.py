@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody else changed something between the plan and the end of its application."""
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
 from placementclient.basis.errors import ExitStatus
-from placementclient.client.http import Client
 from placementclient.model.outcomes import TreeState
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
 ROOT = uuid_of('compute0')
-Disturb = Callable[[Client], None]
 
 
 def add_trait(client):

@@ -190,15 +190,6 @@ def test_the_journal_tells_a_refusal_from_what_is_not_known(client, path, reply,
         assert sum(f'"outcome":"{outcome}' in line for line in lines) == 1
 
 
-def test_a_second_rollback_says_that_the_tree_is_rolled_back_already(client, path):
-    plan = made(client)
-    engines.apply(client, plan, path)
-    first = engines.rollback(client, plan, path)
-    second = engines.rollback(client, plan, path)
-    assert {(tree.state, tree.reason) for tree in first.trees} == {(TreeState.ROLLED_BACK, '')}
-    assert {tree.reason for tree in second.trees} == {'already rolled back'}
-
-
 def test_rollback_writes_nothing_for_a_tree_that_apply_left_alone(client, path):
     plan = made(client)
     resize(5)(client)

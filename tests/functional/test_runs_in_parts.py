@@ -124,16 +124,17 @@ def test_ctrl_c_waits_for_the_tree_under_way(client, service, tmp_path, command)
     assert (status, ends.count(done), len(ends)) == (0, 2, 3)
 
 
-def test_a_second_ctrl_c_does_not_wait(client, service, tmp_path):
+@pytest.mark.parametrize('number', few_quick([signal.SIGINT, signal.SIGTERM], quick=1))
+def test_a_second_signal_does_not_wait(client, service, tmp_path, number):
     terminal = Terminal(client, service, tmp_path, 2)
     service.stop_at(3, 'after')
     applying = terminal.started('apply', '--workers', '2')
     assert service.wait_until_reached(applying)
-    applying.send_signal(signal.SIGINT)
+    applying.send_signal(number)
     wait_for_warning(applying, '2 trees')
-    applying.send_signal(signal.SIGINT)
+    applying.send_signal(number)
     applying.communicate(timeout=60)
-    assert applying.returncode == -signal.SIGINT
+    assert applying.returncode == -number
     service.go_on()
     assert terminal.run('apply')[0] == 0
 

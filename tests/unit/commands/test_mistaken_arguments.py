@@ -38,19 +38,32 @@ def test_an_argument_too_many_is_answered_with_the_form_that_takes_it(placement,
 @pytest.mark.parametrize(
     ('command', 'answer'),
     [
+        ('tree delete compute1', 'Did you mean "resource provider purge"?'),
+        ('rename compute1 compute2', 'Did you mean "resource provider set"?'),
+        ('show compute1 compute2', ': compute2. The command takes no more arguments'),
+        ('inventory class set a VCPU --totl 64', 'required: --total. Did you mean "--total"?'),
         ('trait add compute1 --trait X', '--trait. Type the trait without --trait\n'),
         ('show --provider compute1', '. Type the provider without --provider\n'),
         ('inventory set compute1 --amend VCPU=64', '. Type: --resource VCPU=64\n'),
         ('list VCPU=4', '. Type: --resource VCPU=4\n'),
+        (
+            "inventory set --match 'a*' --amend --resource VCPU:allocation_ratio 8",
+            '8 was taken as a provider. Write VCPU:allocation_ratio=8',
+        ),
         (
             'inventory set b --match a --amend --resource VCPU:allocation_ratio 8',
             '. A value follows its = without a blank: NAME=8\n',
         ),
     ],
 )
-def test_a_word_in_the_wrong_place_is_answered_with_the_right_one(placement, command, answer):
+def test_a_wrong_command_line_is_answered_with_the_right_one(placement, command, answer):
     result = placement(f'resource provider {command}')
     assert (result.status, answer in result.stderr) == (2, True), result.stderr
+
+
+def test_an_option_before_the_command_is_answered_with_its_place(placement):
+    refused = placement('-f json resource provider list')
+    assert 'Options of a command come after its name' in refused.stderr
 
 
 def test_an_unknown_column_to_sort_by_is_named_where_the_table_is_printed(placement, tmp_path):
@@ -84,15 +97,11 @@ def test_an_option_of_another_command_is_answered_with_the_option(placement, com
     assert (result.status, answer in result.stderr) == (2, True), result.stderr
 
 
-def test_an_argument_too_many_is_said_to_be_one(placement):
-    result = placement('resource provider show compute1 compute2')
-    assert 'unrecognized arguments: compute2. The command takes no more arguments' in result.stderr
-
-
 @pytest.mark.parametrize(
     ('columns', 'sentence'),
     [
         ('-c tre', NO_COLUMN),
+        ('-c tree -c x -c y', NO_COLUMN.replace('tre. Did you mean "tree"?', 'x or y.')),
         (
             '-c tree,used',
             NO_COLUMN.replace('tre.', 'tree,used.').replace(
@@ -119,33 +128,6 @@ def test_a_column_that_does_not_exist_is_answered_with_those_that_do(
 def test_columns_are_refused_where_no_table_is_printed(placement, service, command, answer):
     result = placement(f'resource provider {command}')
     assert (result.status, answer in result.stderr, service.requests) == (2, True, [])
-
-
-@pytest.mark.parametrize(
-    ('typed', 'meant'),
-    [
-        ('resource provider tree delete compute1', 'resource provider purge'),
-        ('resource provider rename compute1 compute2', 'resource provider set'),
-    ],
-)
-def test_a_command_of_another_name_is_answered_with_the_command(placement, typed, meant):
-    assert f'Did you mean "{meant}"?' in placement(typed).stderr
-
-
-def test_an_option_before_the_command_is_answered_with_its_place(placement):
-    refused = placement('-f json resource provider list')
-    assert 'Options of a command come after its name' in refused.stderr
-
-
-def test_a_mistyped_option_in_place_of_a_required_one_is_answered(placement):
-    refused = placement('resource provider inventory class set compute1 VCPU --totl 64')
-    assert 'required: --total. Did you mean "--total"?' in refused.stderr
-
-
-def test_a_blank_in_place_of_the_equals_sign_of_a_ratio_is_answered(placement):
-    edit = "inventory set --match 'compute*' --amend --resource VCPU:allocation_ratio 8"
-    refused = placement(f'resource provider {edit}')
-    assert '8 was taken as a provider. Write VCPU:allocation_ratio=8' in refused.stderr
 
 
 @pytest.mark.parametrize(

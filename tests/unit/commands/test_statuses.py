@@ -55,18 +55,6 @@ def test_columns_are_checked_before_anything_is_sent(placement, service, command
     assert service.requests == []
 
 
-@pytest.mark.parametrize(
-    ('options', 'unknown'), [('-c tree -c bogus', 'bogus'), ('-c bogus -c x', 'bogus or x')]
-)
-@pytest.mark.parametrize('fits', ['', '--fits VCPU=1 ', '--tree nfs --fits VGPU=1 '])
-def test_an_unknown_column_is_an_error(placement, tmp_path, fits, options, unknown):
-    snapshot = save(tmp_path, 'cloud.json', small())
-    result = placement(f'resource capacity show --snapshot {snapshot} {fits}{options}')
-    assert (result.status, result.stdout) == (1, '')
-    assert result.stderr.startswith(f'There is no column {unknown}. Columns: tree, ')
-    assert result.stderr.count('\n') == 1
-
-
 def test_a_column_beside_others_is_a_notice_where_osc_placement_has_the_command(placement, service):
     service.answer(Reply(200, {'traits': ['CUSTOM_A']}))
     result = placement('trait list -f value -c name -c bogus')
