@@ -215,17 +215,17 @@ def _order_hideable_columns(
 ) -> Iterator[_Column]:
     """Yield the columns that may be hidden, the least needed first."""
     by_name = {column.name: column for column in columns}
-    order = [*spare, *(name for name in _HIDDEN_FIRST if name not in needed)]
-    # A person knows a subject by its name.
+    # A person knows a subject or a provider by its name.
     has_names = 'name' in by_name and all(map(str, by_name['name'].cells))
-    kept = (*_NEEDED, *needed, *_HIDDEN_LAST)
+    first = [*(['subject'] if has_names else []), *spare, *_HIDDEN_FIRST]
+    last = [name for name in _HIDDEN_LAST if has_names or name not in _NEEDED]
+    kept = {*_NEEDED, *needed, *_HIDDEN_LAST}
     turn = [
         *(column for column in columns if column.is_empty),
-        *(column for column in columns if column.name == 'subject' and has_names),
-        *(by_name[name] for name in order if name in by_name),
+        *(by_name[name] for name in first if name in by_name and name not in needed),
         *_list_repeated_uuids(columns, by_name.get(_COMMAND)),
         *(column for column in reversed(columns[1:]) if column.name not in kept),
-        *(by_name[n] for n in _HIDDEN_LAST if n in by_name and (has_names or n not in _NEEDED)),
+        *filter(None, map(by_name.get, last)),
     ]
     yield from dict.fromkeys(turn)
 
