@@ -26,8 +26,8 @@ _IS_MIGRATION = 'it is a migration that no list has'
 _NO_MIGRATIONS = 'it is a migration, and no list of migrations was given'
 _AT_HOME = 'Nova has its server on this host'
 _LEFT = (
-    '; it keeps {}: if its server is gone, "placement resource provider allocation delete {}" '
-    'frees that too'
+    '; it keeps {}. If its server is gone, free that too: placement resource provider allocation '
+    'delete {}'
 )
 _LISTS = {'servers': 'GET /servers/detail?all_tenants=1', 'migrations': 'GET /os-migrations'}
 _WAIT = 'Wait for the migrations, or confirm or revert them: openstack server migration list'

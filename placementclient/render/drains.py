@@ -100,6 +100,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
     messages = [
         f'{len(order)} of {len(order) + len(blocked)} {batches} can be emptied: '
         f'{format_count(len(rolling.moves), "move")} in {format_count(waves, "wave")}'
+        f'{_count_unmovable_consumers(rolling.unsettled)}'
     ]
     for batch in blocked[:_NAMED]:
         proof = 'proved' if batch.is_error else 'not proved'
@@ -194,9 +195,7 @@ def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> 
 def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
     """Return the sentence with the number of servers that can move."""
     servers = format_count(decision.strict.server_count, 'server')
-    # A consumer on several hosts has a finding for each of them.
-    stuck = len({finding.subject for finding in decision.unsettled})
-    if not (decision.strict.server_count or stuck or decision.moves):
+    if not (decision.strict.server_count or decision.unsettled or decision.moves):
         names = join_names(find_root_names(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     if not decision.strict.is_complete:
@@ -206,8 +205,15 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
             f'Undetermined: {servers} to move, all have a place, but no order was found in '
             'which each move has room'
         )
-    left = f'; {format_count(stuck, "consumer")} cannot move' if stuck else ''
+    left = _count_unmovable_consumers(decision.unsettled)
     return f'{servers} to move{_describe_waves(decision.moves)}{left}'
+
+
+def _count_unmovable_consumers(findings: Iterable[Finding]) -> str:
+    """Return ``; 2 consumers cannot move``, the end of a sentence; empty without findings."""
+    # A consumer on several hosts has a finding for each of them.
+    stuck = len({finding.subject for finding in findings})
+    return f'; {format_count(stuck, "consumer")} cannot move' if stuck else ''
 
 
 def _summarize_incomplete_drain(decision: DrainDecision, servers: str) -> str:

@@ -132,8 +132,8 @@ def test_purge_frees_nobody_without_evidence(
     assert note['state'] == ('overruled' if is_forced else 'refused')
     if consumer is SERVER:
         assert note['reason'].endswith(
-            'it keeps DISK_GB: if its server is gone, "placement resource provider allocation '
-            f'delete {SERVER.uuid}" frees that too'
+            'it keeps DISK_GB. If its server is gone, free that too: placement resource provider '
+            f'allocation delete {SERVER.uuid}'
         )
     assert ('compute0' in names(client)) != is_forced
     if not is_forced:

@@ -131,6 +131,7 @@ def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
          'allocations': {'compute2': {'VCPU': 1}}, 'state': 'cannot move', 'reason': reason,
          'command': command}
     ]  # fmt: skip
+    assert '; 1 consumer cannot move (exit 5)\n' in result.stderr
     assert f'compute1: s9 {reason}\n' in result.stderr
     assert f'  1. {command}\n' in result.stderr
 
