@@ -65,7 +65,8 @@ def test_sync_finds_hosts_by_full_and_short_names(host, provider):
 def test_sync_names_hosts_that_placement_lacks(host, having):
     after, notes = sync_aggregates(roots(), [HostAggregate(AGG, 'az', (host,))])
     assert members(after) == []
-    assert notes == [Finding('not known', host, {}, reason=f'az: {having} the name of the host')]
+    reason = f'{having} the name of this host, which is in the aggregate az'
+    assert notes == [Finding('not known', host, {}, reason=reason)]
 
 
 @pytest.mark.parametrize(
