@@ -81,8 +81,8 @@ class FileKind(NamedTuple):
     """A kind of file.
 
     :param name: with its article
-    :param taken: a clause that names what takes such a file
-    :param source: the command that makes one, behind a clause: ``make one: …``
+    :param taken: a clause on what takes such a file
+    :param source: a clause on how to get one, with a command: ``make one: …``
     :param format: the format that such a file names
     """
 
@@ -94,39 +94,30 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """The sentence on how to get such a file, behind a full stop; else nothing."""
+        """The end of a message on a file that has nothing."""
         return self.source and f'. To {self.source}'
 
     @property
     def copy_remedy(self) -> str:
-        """The sentence on what to do with a file that was cut off, behind a full stop."""
+        """The end of a message on a file that was cut off."""
         return f'. Copy the file again{self.source and f", or {self.source}"}'
 
 
 class WrongFile(BadFile):
     """A file is not of the needed kind: missing, empty, cut off, or of another kind.
 
-    :param mistake: what is wrong with the file
-    :param remedy: the end of the message, from its full stop on
-    :param taker: the option or the argument that took the file, if it is known
+    :param remedy: the end of the message, from a full stop on
     """
 
     def __init__(
-        self,
-        path: str,
-        mistake: str,
-        needed: FileKind,
-        remedy: str = '',
-        line: int | None = None,
-        taker: str = '',
+        self, path: str, mistake: str, needed: FileKind, remedy: str = '', line: int | None = None
     ) -> None:
-        self.mistake, self.needed, self.remedy = mistake, needed, remedy
-        clause = f'{taker} needs' if taker else 'expected:'
-        super().__init__(path, f'{mistake}; {clause} {needed.name}{remedy}', line)
+        self.mistake, self._end = mistake, f'{needed.name}{remedy}'
+        super().__init__(path, f'{mistake}; expected: {self._end}', line)
 
-    def name_taker(self, taker: str) -> WrongFile:
+    def name_taker(self, taker: str) -> BadFile:
         """Return the same error with the option or the argument that took the file."""
-        return WrongFile(self.path, self.mistake, self.needed, self.remedy, self.line, taker)
+        return BadFile(self.path, f'{self.mistake}; {taker} needs {self._end}', self.line)
 
 
 class BadFiles(BadFile):

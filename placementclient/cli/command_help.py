@@ -112,13 +112,16 @@ def _read_pairs(file: str) -> dict[str, str]:
 
 
 def explain_missing_arguments(message: str, parser: argparse.ArgumentParser) -> str:
-    """Return the help of the positional arguments that an error says are missing."""
-    missing = message.removeprefix(MISSING).split(', ')
-    return ''.join(
-        f'. {action.metavar}: {str(action.help).removesuffix(".")}'
+    """Return the help of the positional arguments that an error says are missing, if all are."""
+    helps = {
+        str(action.metavar): str(action.help).removesuffix('.')
         for action in list_actions(parser)
-        if not action.option_strings and action.metavar in missing
-    )
+        if not action.option_strings
+    }
+    missing = message.removeprefix(MISSING).split(', ')
+    if not helps.keys() >= set(missing):
+        return ''
+    return ''.join(f'. {name}: {helps[name]}' for name in missing)
 
 
 def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:

@@ -11,31 +11,26 @@ from placementclient.model.listed import ListRecord
 #: What is wrong with a file that is none of the kinds below.
 UNKNOWN = 'a file of an unknown kind'
 _OURS = 'placement resource provider'
+_MAKE = f'make one: {_OURS}'
 _PRINTED = 'add -f json to the command that printed it'
 
 # Files of this package that name their format.
 SNAPSHOT = FileKind(
-    'a snapshot',
-    '--snapshot takes it',
-    f'make one: {_OURS} snapshot save FILE',
-    'placementclient/snapshot',
+    'a snapshot', '--snapshot takes it', f'{_MAKE} snapshot save FILE', 'placementclient/snapshot'
 )
 PLAN = FileKind(
     'a plan',
     f'"{_OURS} reshape show FILE" shows it',
-    f'make one: {_OURS} reshape plan --spec FILE -o PLAN',
+    f'{_MAKE} reshape plan --spec FILE -o PLAN',
     'placementclient/plan',
 )
 DRAIN_PLAN = FileKind(
     'a plan of a drain',
     '--drain takes it',
-    f'make one: {_OURS} drain plan HOST -o FILE',
+    f'{_MAKE} drain plan HOST -o FILE',
     'placementclient/drain-plan',
 )
-_JOURNAL = FileKind(
-    'the journal of a plan', '"reshape apply PLAN" reads it', '', 'placementclient/reshape-journal'
-)
-_FORMATS = {kind.format: kind for kind in (SNAPSHOT, PLAN, DRAIN_PLAN, _JOURNAL)}
+_FORMATS = {kind.format: kind for kind in (SNAPSHOT, PLAN, DRAIN_PLAN)}
 # Files that people and other programs write.
 SPECIFICATION = FileKind(
     'a specification of a reshape',
@@ -48,9 +43,7 @@ ASSIGNMENTS = FileKind(
     f'write the undecided rows: {_OURS} reshape plan --spec FILE -o PLAN --write-assignments FILE',
 )
 TREES = FileKind(
-    'a tree of providers',
-    f'"{_OURS} tree apply FILE" takes it',
-    f'make one: {_OURS} tree export -o FILE',
+    'a tree of providers', f'"{_OURS} tree apply FILE" takes it', f'{_MAKE} tree export -o FILE'
 )
 NOVA_PROVIDERS = FileKind(
     'a provider configuration file of Nova', f'"{_OURS} tree apply FILE" takes it'
@@ -72,38 +65,35 @@ BODY = FileKind('the body of a request to Placement')
 COMMANDS = FileKind('commands, one on each line')
 DEVICE_SPECS = FileKind('a nova.conf, or its device_spec')
 IMAGE = FileKind('the answer to GET /v2/images/ID')
-IMAGES = FileKind('a list of images', '--images takes it')
 REQUESTS = FileKind('lists of servers, migrations and server groups')
 UUIDS = FileKind('UUIDs of consumers', may_be_empty=True)
 #: Output of OpenStackClient for people and for shells.
 TABLE, CSV, ROWS = (FileKind(name, _PRINTED) for name in ('a table', 'CSV', 'rows of a table'))
-#: The options of lists that have another name than the list in the answer of the API.
-_OPTIONS = {'registered_limits': 'limits', 'device_profiles': 'device-profiles'}
 
 
 def _make_list_kind(key: str, source: str = '') -> FileKind:
     """Return the kind of a list, by its name in the answer of the API."""
-    option = _OPTIONS.get(key, key)
-    return FileKind(f'a list of {key.replace("_", " ")}', f'--{option} takes it', source)
+    name = key.replace('_', ' ')
+    option = name.removeprefix('registered ').replace(' ', '-')
+    return FileKind(f'a list of {name}', f'--{option} takes it', source and f'make one: {source}')
 
 
 LISTS = {
     key: _make_list_kind(key)
     for key in (
         *('servers', 'flavors', 'migrations', 'hypervisors', 'services', 'ports', 'images'),
-        *('aggregates', 'agents', 'subnets', 'nodes', 'projects', 'users', *_OPTIONS),
+        *('aggregates', 'agents', 'subnets', 'nodes', 'projects', 'users', 'device_profiles'),
+        'registered_limits',
     )
 }
 #: The beginnings of files behind blanks and comments. The first that fits counts.
-_LOOKS: dict[str, FileKind] = {
+_LOOKS = {
     r'SQLite format 3\0': FileKind(
         'a SQLite database', '--os-placement-database sqlite:////folder/file takes it'
     ),
     r'(?s:.{257})ustar': TAR,
     r'PK\x03\x04': FileKind('a ZIP archive', 'unzip unpacks it'),
-    r'\xfd7zXZ\0': FileKind('an xz file', 'unxz unpacks it'),
-    'BZh[1-9]1AY': FileKind('a bzip2 file', 'bunzip2 unpacks it'),
-    r'\(\xb5/\xfd': FileKind('a zstd file', 'unzstd unpacks it'),
+    r'\xfd7zXZ\0|BZh[1-9]1AY|\(\xb5/\xfd': FileKind('a compressed file', 'unpack it first'),
     r'\+-+': TABLE,
     '[0-9a-fA-F-]{32,36} ': ROWS,
     r'"?consumer_uuid"?[,;\t]': ASSIGNMENTS,
@@ -126,7 +116,7 @@ _LOOKED_AT = 4096
 
 def find_list_kind(record: type[ListRecord]) -> FileKind:
     """Return the kind of the files with a list of such records."""
-    return _make_list_kind(record.key, record.source and f'make one: {record.source}')
+    return _make_list_kind(record.key, record.source)
 
 
 def find_kind(content: bytes) -> FileKind | None:
@@ -141,15 +131,14 @@ def find_kind(content: bytes) -> FileKind | None:
 
 
 def check_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -> None:
-    """Raise an error if a file is empty, or looks like another kind than those that are allowed.
+    """Raise an error if a file is empty, or looks like a kind that is neither needed nor allowed.
 
     :param needed: the kind that the error names; ``others`` are allowed too
     """
     kind = find_kind(content)
     allowed = {kind.name for kind in (needed, *others)}
     if kind and kind.name not in allowed and allowed.isdisjoint(_find_lists(content)):
-        taken = f' ({kind.taken})' if kind.taken else ''
-        raise WrongFile(path, f'{kind.name}{taken}', needed)
+        raise WrongFile(path, f'{kind.name} ({kind.taken})', needed)
     if not needed.may_be_empty and (lack := explain_missing_content(content)):
         raise WrongFile(path, lack, needed, needed.remedy)
 

@@ -34,6 +34,7 @@ class ListRecord(msgspec.Struct, frozen=True):
     :cvar others: the fields that a record may have beside its own
     :cvar partial: a record with these values of fields needs no mark, as the list says no more of
         it
+    :cvar is_never_empty: whether each cloud has some, so that an empty file is a mistake
     :cvar source: the command or the request that makes the list
     """
 
@@ -45,4 +46,5 @@ class ListRecord(msgspec.Struct, frozen=True):
     marks: ClassVar[tuple[str, ...]] = ()
     others: ClassVar[tuple[str, ...]] = ()
     partial: ClassVar[Mapping[str, str]] = {}
+    is_never_empty: ClassVar[bool] = False
     source: ClassVar[str] = ''

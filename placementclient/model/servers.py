@@ -52,6 +52,7 @@ class Flavor(ListRecord, frozen=True, gc=False):
     }
     unique = ('id', 'name')
     texts = ('extra_specs',)
+    is_never_empty = True
     source = 'openstack flavor list --all --long -f json'
 
     name: String
@@ -132,6 +133,7 @@ class Server(ListRecord, frozen=True, gc=False):
     others = ('properties', 'power_state', 'image_name', 'image_id')
     # From 2.69 on the API has no more of servers in a cell that does not answer.
     partial: ClassVar = {'status': 'UNKNOWN'}
+    is_never_empty = True
     source = 'openstack server list --all-projects --long -f json'
 
     uuid: String

@@ -86,6 +86,7 @@ class Hypervisor(ListRecord, frozen=True):
     }
     lower = ('id', 'state', 'status')
     marks = ('hypervisor_hostname', 'hypervisor_type')
+    is_never_empty = True
     source = 'GET /os-hypervisors/detail'
 
     node: String

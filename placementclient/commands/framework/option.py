@@ -136,18 +136,15 @@ def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
 
 def find_taker(options: Sequence[Option], parsed_args: argparse.Namespace, fault: WrongFile) -> str:
     """Return the option or the argument that took a wrong file; empty if another file named it."""
-    takers = []
     for option in options:
         value = getattr(parsed_args, option.dest, None)
-        values = value if isinstance(value, list) else [value]
-        # One option takes HOST=FILE.
-        if not option.is_output and any(
-            str(text).rpartition('=')[2] == fault.path or text == fault.path for text in values
-        ):
-            takers.append(option.name)
-    # Of several options with the same file, the one that takes its kind is right.
-    wrong = (name for name in takers if f'({name} ' not in fault.mistake)
-    return next(wrong, '')
+        words = list(map(str, value if isinstance(value, list) else [value]))
+        # One option takes HOST=FILE. Of several with the same file, one may take its kind.
+        paths = {*words, *(word.rpartition('=')[2] for word in words)}
+        is_right = option.is_output or f'({option.name} ' in fault.mistake
+        if fault.path in paths and not is_right:
+            return option.name
+    return ''
 
 
 def list_ignored_options(

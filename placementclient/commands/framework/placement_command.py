@@ -320,7 +320,8 @@ class PlacementCommand(command.Command):
 
         named = failure
         if isinstance(failure, WrongFile):
-            named = failure.name_taker(find_taker(self.options, self.args, failure))
+            if taker := find_taker(self.options, self.args, failure):
+                named = failure.name_taker(taker)
         elif isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
         hint = self._error_hints.find_hint(failure, self.client_if_used, self.args)

@@ -218,7 +218,7 @@ def _read_image(
         return images.decode_image(disk.read_document(image, kinds.IMAGE), image)
     if source in (None, GLANCE):
         return images.decode_image(service.read_image(command.client, image), image)
-    by_id = images.decode_images(disk.read_document(source, kinds.IMAGES), source).by_id
+    by_id = images.decode_images(disk.read_document(source, kinds.LISTS['images']), source).by_id
     if image.lower() not in by_id:
         raise errors.BadArgument(f'{source} has no image {image}')
     return by_id[image.lower()]
@@ -235,7 +235,9 @@ def read_images(
     from placementclient.nova import images, service
 
     if source not in (None, GLANCE):
-        return images.decode_images(disk.read_document(source, kinds.IMAGES), source, servers)
+        return images.decode_images(
+            disk.read_document(source, kinds.LISTS['images']), source, servers
+        )
     lists: dict[str, list[object]] = {'images': [], 'volumes': []}
     reasons = {'images': 'Glance does not have it', 'volumes': 'Cinder does not have it'}
     for name, ask in (('images', service.read_images), ('volumes', service.read_volumes)):

@@ -57,7 +57,6 @@ class ListSource(NamedTuple, Generic[T]):
     :param parse: returns the records of an answer; its second argument is the path for errors
     :param record: the type of the records
     :param join: joins the records of several files; None if only one may be given
-    :param is_never_empty: whether an empty file is worth a warning
     """
 
     service: str
@@ -65,7 +64,6 @@ class ListSource(NamedTuple, Generic[T]):
     parse: Callable[[object, str], T]
     record: type[ListRecord]
     join: Callable[[list[T]], T] | None = None
-    is_never_empty: bool = False
 
     def read(self, command: PlacementCommand, *places: str, client: Client | None = None) -> T:
         """Return the records of the service, or of files.
@@ -91,7 +89,7 @@ class ListSource(NamedTuple, Generic[T]):
                 failure.next_steps = failure.next_steps or self._list_steps_with_file()
                 raise
         records = self.parse(disk.read_document(place, kinds.find_list_kind(self.record)), place)
-        if self.is_never_empty and not records:
+        if self.record.is_never_empty and not records:
             key, source = self.record.key, self.record.source
             command.log.warning(
                 f'{place}: the list of {key} is empty. "{source}" makes a whole one'
@@ -100,7 +98,7 @@ class ListSource(NamedTuple, Generic[T]):
 
     def _list_steps_with_file(self) -> Sequence[str]:
         """Return the steps to make a file with the list and to give it; none for a rare list."""
-        if not (self.is_never_empty and self.record.source.startswith('openstack ')):
+        if not (self.record.is_never_empty and self.record.source.startswith('openstack ')):
             return ()
         key, source = self.record.key, self.record.source
         return (
@@ -139,14 +137,7 @@ class ListSources(NamedTuple):
 
 def get_sources() -> ListSources:
     """Return the source of each list."""
-    from placementclient.model.network import NetworkAgent, Port, Subnet
-    from placementclient.model.servers import (
-        Flavor,
-        HostAggregate,
-        Server,
-        ServerMigration,
-        join_servers,
-    )
+    from placementclient.model import network, servers
     from placementclient.model.services import (
         BaremetalNode,
         ComputeService,
@@ -158,37 +149,39 @@ def get_sources() -> ListSources:
     from placementclient.nova import host_records as hosts
     from placementclient.nova import records, service
 
-    def make_servers(ask: Callable[[Client], list[object]]) -> ListSource[Mapping[str, Server]]:
-        return ListSource(
-            NOVA, ask, records.decode_servers, Server, join_servers, is_never_empty=True
-        )
-
     return ListSources(
-        servers=make_servers(service.servers),
-        servers_with_zones=make_servers(service.servers_with_zones),
-        migrations=ListSource(NOVA, service.migrations, records.decode_migrations, ServerMigration),
+        servers=ListSource(
+            NOVA, service.servers, records.decode_servers, servers.Server, servers.join_servers
+        ),
+        servers_with_zones=ListSource(
+            NOVA,
+            service.servers_with_zones,
+            records.decode_servers,
+            servers.Server,
+            servers.join_servers,
+        ),
+        migrations=ListSource(
+            NOVA, service.migrations, records.decode_migrations, servers.ServerMigration
+        ),
         services=ListSource(
             NOVA, service.compute_services, hosts.decode_compute_services, ComputeService
         ),
-        hypervisors=ListSource(
-            NOVA, service.hypervisors, hosts.decode_hypervisors, Hypervisor, is_never_empty=True
+        hypervisors=ListSource(NOVA, service.hypervisors, hosts.decode_hypervisors, Hypervisor),
+        flavors=ListSource(NOVA, service.flavors, records.decode_flavors, servers.Flavor),
+        aggregates=ListSource(
+            NOVA, service.aggregates, records.decode_aggregates, servers.HostAggregate
         ),
-        flavors=ListSource(
-            NOVA, service.flavors, records.decode_flavors, Flavor, is_never_empty=True
-        ),
-        aggregates=ListSource(NOVA, service.aggregates, records.decode_aggregates, HostAggregate),
         limits=ListSource(
             KEYSTONE, service.registered_limits, hosts.decode_registered_limits, RegisteredLimit
         ),
         nodes=ListSource(IRONIC, service.nodes, hosts.decode_baremetal_nodes, BaremetalNode),
-        ports=ListSource(NEUTRON, service.ports, hosts.decode_bound_ports, Port),
-        agents=ListSource(NEUTRON, service.agents, hosts.decode_network_agents, NetworkAgent),
-        subnets=ListSource(NEUTRON, service.subnets, hosts.count_segment_addresses, Subnet),
+        ports=ListSource(NEUTRON, service.ports, hosts.decode_bound_ports, network.Port),
+        agents=ListSource(
+            NEUTRON, service.agents, hosts.decode_network_agents, network.NetworkAgent
+        ),
+        subnets=ListSource(NEUTRON, service.subnets, hosts.count_segment_addresses, network.Subnet),
         device_profiles=ListSource(
-            CYBORG,
-            service.device_profiles,
-            hosts.decode_device_profiles,
-            hosts.DeviceProfileRecord,
+            CYBORG, service.device_profiles, hosts.decode_device_profiles, hosts.DeviceProfileRecord
         ),
         projects=ListSource(KEYSTONE, service.projects, records.decode_projects, Project),
         users=ListSource(KEYSTONE, service.users, records.decode_users, User),
