@@ -9,7 +9,7 @@ import msgspec
 
 #: An integer as databases have them; JSON has integers of any length.
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-#: How msgspec names the place of a fault.
+#: How msgspec names the place of a fault: ``Expected `int`, got `str` - at `$.trees[0].amount```.
 _PLACE = re.compile(r'(?P<reason>.*?) - at `(?:key in )?\$\.?(?P<place>.*)`', re.DOTALL)
 
 
@@ -30,15 +30,25 @@ def decode_json(content: bytes, kind: Any = Any) -> Any:
         raise InvalidJSON('nested too deeply') from None
     except msgspec.ValidationError as fault:
         raise InvalidJSON(locate_message(str(fault))) from None
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, json.JSONDecodeError, UnicodeError):
         raise InvalidJSON('no JSON') from None
     return value
 
 
 def refuse_duplicate_keys(content: bytes) -> None:
-    """Raise an error if an object of JSON has a key twice; msgspec would take the last value."""
-    # Nothing is built of it: this takes half as long as what builds dictionaries.
-    json.loads(content, object_pairs_hook=_refuse_duplicate_pairs)
+    """Refuse an object of JSON with a key twice, of which msgspec would take the last value.
+
+    :raises InvalidJSON: if there is one, or an integer that Python does not read
+    :raises ValueError: if the text is not JSON
+    """
+    try:
+        # Nothing is built of it: this takes half as long as what builds dictionaries.
+        json.loads(content, object_pairs_hook=_refuse_duplicate_pairs)
+    except (InvalidJSON, json.JSONDecodeError, UnicodeError):
+        raise
+    except ValueError:
+        # Python reads integers of up to 4300 digits.
+        raise InvalidJSON('an integer has too many digits') from None
 
 
 def _refuse_duplicate_pairs(pairs: list[tuple[str, Any]]) -> None:

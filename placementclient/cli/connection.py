@@ -108,7 +108,7 @@ class Connection:
     def copy_for_version(self, version: str) -> Connection:
         """Return a copy of this connection, for a command that runs beside others."""
         other = copy.copy(self)
-        other._clients = self._clients.copy()
+        other._clients, other.timings = self._clients.copy(), self.timings.copy()
         other.prepare_next_command(version)
         return other
 

@@ -21,7 +21,8 @@ _OF_THE_FILE = (
     cfg.RequiredOptError,
 )
 UNREADABLE = 'a database whose URL cannot be read'
-#: What to check where no database answers.
+_EXAMPLES = 'mysql+pymysql://…, postgresql+psycopg2://… or sqlite:////folder/file'
+#: What to check where no database answers, or where it refuses.
 CHECKS = '. Check that the database server runs, and the host, port and user of the URL'
 
 
@@ -46,13 +47,14 @@ def describe_failure(failure: Exception, url: str) -> str:
         if message == 'file is not a database':
             return 'the file is not a SQLite database; a snapshot is for --snapshot FILE'
         secrets = itertools.chain([parsed.password], *parsed.normalized_query.values())
-        if not any(secret and str(secret) in message for secret in secrets):
-            is_silent = isinstance(failure, exception.DBConnectionError)
-            return f'{message}{CHECKS}' if is_silent else message
-    kinds = 'mysql+pymysql://…, postgresql+psycopg2://… or sqlite:////folder/file'
+        if any(secret and str(secret) in message for secret in secrets):
+            return f'{type(failure).__name__}, with a message that has a secret of the URL{CHECKS}'
+        is_silent = isinstance(failure, exception.DBConnectionError)
+        return f'{message}{CHECKS}' if is_silent else message
+    # Only a text that is no URL comes this far, or an error that is not of a database.
     if os.path.isfile(url):
         return f'it is a path; type sqlite:///{os.path.abspath(url)}'
-    return f'{type(failure).__name__}; a URL is {kinds}'
+    return f'{type(failure).__name__}; a URL is {_EXAMPLES}'
 
 
 def _find_driver_message(failure: BaseException) -> str:

@@ -218,6 +218,9 @@ def _read_tar(path: str) -> Iterator[ArchiveMember]:
                 continue
             if not entry.isreg():
                 raise errors.BadFile(whole, 'is a link or a device')
+            # A sparse file has a few bytes in the archive, and any size in memory.
+            if entry.size > SIZE_LIMIT:
+                raise _make_size_error(path)
             member = archive.extractfile(entry)
             assert member is not None
             yield ArchiveMember(name, f'{path}: {name}', member.read())

@@ -8,6 +8,7 @@ The functions of Nova (34.0) that rules follow are in ``nova/scheduler/utils.py`
 ``get_stateless_firmware_constraint`` (``nova/virt/hardware.py``).
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -89,13 +90,15 @@ def _add_accelerator_groups(draft: Draft, port: Port) -> None:
         raise Refusal(f'port {port.uuid} has no device profile')
     if (groups := draft.find_device_profile(port.device_profile)) is None:
         return
-    amounts = [
-        int(value)
-        for specs in groups
-        for key, value in specs.items()
-        if (match := EXTRA_SPEC.fullmatch(key)) and match[1] == 'resources'
-    ]
-    if sum(amounts) > 1:
+    device_count = 0
+    for key, value in itertools.chain.from_iterable(specs.items() for specs in groups):
+        if (match := EXTRA_SPEC.fullmatch(key)) and match[1] == 'resources':
+            try:
+                device_count += int(value)
+            except ValueError:
+                fault = f'{key}={value}, which is no whole number'
+                raise Refusal(f'device profile {port.device_profile} has {fault}') from None
+    if device_count > 1:
         raise Refusal(f'port {port.uuid} asks for several devices')
     draft.add_device_profile(groups, port.uuid)
 

@@ -160,6 +160,18 @@ def test_claim_prints_the_claimed_candidate_and_alternates(client, placement):
     assert (again.status, 'holds something already' in again.stderr) == (1, True)
 
 
+def test_a_repeated_claim_prints_the_same_claim_and_alternates(client, placement):
+    build(client, hosts=3)
+    command = (
+        f'resource provider allocation claim {SERVER} {OWNED} --resource MEMORY_MB=64256 '
+        '--alternates 2 -f json -c "#" -c name'
+    )
+    first, again = placement(command), placement(command)
+    assert json.loads(again.stdout) == json.loads(first.stdout)
+    assert [row['#'] for row in json.loads(first.stdout)] == [0, 1, 2]
+    assert 'nothing was done' in again.stderr
+
+
 def test_claim_takes_the_next_candidate_when_another_client_was_faster(client, placement):
     build(client)
 

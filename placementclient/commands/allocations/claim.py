@@ -2,7 +2,7 @@
 """Claim the first candidate that the service accepts, as a scheduler does."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -56,21 +56,20 @@ class ClaimAllocation(base.Lister):
     def execute(self) -> columns.Output:
         request = parse_request(self.client, self.args)
         candidates, summaries = api.allocation_candidate.list(self.client, request)
-        pending = iter(candidates)
         try:
-            claimed = self._claim_candidate(pending)
+            claimed, others = self._claim_candidate(candidates)
         except ClaimRefused:
             held = self._find_earlier_claim(request)
             if held is None:
                 raise
-            claimed = held
+            claimed, others = held, candidates
             summaries |= self._summarize_full_providers(claimed, summaries)
         else:
             # The summaries were read before the claim.
             for uuid, resources in claimed.allocations.items():
                 summaries[uuid] = summaries[uuid].with_used(resources)
         # An alternate on the same host is of no use if the host fails.
-        alternates = _find_alternates(claimed, pending, summaries)
+        alternates = _find_alternates(claimed, others, summaries)
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
         names = api.resource_provider.read_names(self.client, uuids)
@@ -95,10 +94,15 @@ class ClaimAllocation(base.Lister):
             full[uuid] = ProviderSummary({}, (), *place)
         return full
 
-    def _claim_candidate(self, candidates: Iterator[Candidate]) -> Candidate:
-        """Allocate and return the first candidate that is granted; else raise ClaimRefused."""
+    def _claim_candidate(
+        self, candidates: Sequence[Candidate]
+    ) -> tuple[Candidate, Sequence[Candidate]]:
+        """Allocate the first candidate that is granted; return it and those after it.
+
+        :raises ClaimRefused: if none is granted, or the consumer has allocations
+        """
         refusals: list[errors.Conflict] = []
-        for candidate in candidates:
+        for number, candidate in enumerate(candidates, 1):
             try:
                 self._write_candidate(candidate)
             except errors.Conflict as refusal:
@@ -106,7 +110,7 @@ class ClaimAllocation(base.Lister):
                 refusals.append(refusal.with_names(names))
                 self.log.info(f'Next candidate: {refusals[-1]}')
             else:
-                return candidate
+                return candidate, candidates[number:]
         if refusals:
             tried = f'None of the {format_count(len(refusals), "candidate")} was granted'
             raise ClaimRefused(f'{tried}; to the last one: {refusals[-1]}')
@@ -143,7 +147,10 @@ class ClaimAllocation(base.Lister):
         )
 
     def _is_claimed(self, consumer: Consumer, request: CandidateRequest) -> bool:
-        """Return whether a consumer holds the requested amounts, and has the project and user."""
+        """Return whether a consumer holds the requested amounts, and has the project and user.
+
+        The providers do not count: an earlier run has chosen them among candidates of that time.
+        """
         parts = (request.common, *request.groups.values())
         requested = sum_resources(part.resources for part in parts)
         owner = (self.args.project_id, self.args.user_id)

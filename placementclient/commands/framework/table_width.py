@@ -197,7 +197,9 @@ class FittedFormatter:
             for line in lines[:_MOST_LINES]
         ]
         if lines[_MOST_LINES:]:
-            shown[-1] = f'{shown[-1][: width - 1]}…'
+            last = shown.pop()
+            has_room = len(last) < width or not _UUID.search(last)
+            shown += [f'{last[: width - 1]}…'] if has_room else [last, '…']
         self._is_cut |= shown != lines
         return '\n'.join(shown)
 

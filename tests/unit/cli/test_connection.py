@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the program authenticates: options, environment, clouds.yaml."""
 
+import argparse
 import os
 from urllib import request
 
@@ -8,7 +9,7 @@ import pytest
 from openstack.config import loader
 from requests import utils
 
-from placementclient.cli import shell
+from placementclient.cli import connection, plugin, shell
 from tests.unit.cli.keystone import token, version
 from tests.unit.dialogue import URL, Reply, get
 
@@ -208,3 +209,13 @@ def test_a_user_without_a_password_is_told_the_option_and_the_variable(capsys):
     options = [word for word in PASSWORD if word not in ('--os-password', 'secret')]
     assert shell.main([*options, *LIST]) == 1
     assert 'without --os-password (OS_PASSWORD): ' in capsys.readouterr().err
+
+
+def test_a_copied_connection_leaves_the_timings_of_its_original():
+    parser = argparse.ArgumentParser()
+    connection.add_options(parser)
+    plugin.build_option_parser(parser)
+    original = connection.Connection(parser.parse_args([]))
+    original.timings.append(('GET', URL, 0.5))
+    assert not original.copy_for_version('1.39').timings
+    assert list(original.timings) == [('GET', URL, 0.5)]

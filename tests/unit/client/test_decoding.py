@@ -31,8 +31,9 @@ def test_an_answer_has_the_body_and_the_headers(client, service):
         ('{"a":' * 100_000, 'nested too deeply'),
         ('{"traits": [], "traits": []}', "the key 'traits' appears twice"),
         ('{"traits": [], "x": [{"a": 1, "b": 2, "a": 1}]}', "the key 'a' appears twice"),
+        (f'{{"traits": [], "x": {"1" * 5000}}}', 'an integer has too many digits'),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_a_success_without_valid_json_has_an_unknown_outcome(client, service, body, fault):
     service.answer(Reply(200, body))

@@ -35,8 +35,11 @@ def test_a_url_is_shown_without_its_secrets(url, shown):
     [
         ('No route to h\nand more', 'No route to h'),
         ('file is not a database', 'the file is not a SQLite database; a snapshot is for '),
-        ('Access denied for u:SECRET', 'DBError; a URL is '),
-        ('No such key: SSL-KEY', 'DBError; a URL is '),
+        (
+            'Access denied for u:SECRET',
+            'DBError, with a message that has a secret of the URL. Check ',
+        ),
+        ('No such key: SSL-KEY', 'DBError, with a message that has a secret of the URL. Check '),
     ],
 )
 def test_the_words_of_the_database_are_printed_without_its_secrets(message, expected):

@@ -306,6 +306,10 @@ def test_a_chosen_host_limits_the_request_to_its_tree_unless_it_has_many_nodes(z
         ({'image': Image(min_ram=4096)}, 'the image needs 4096 MiB'),
         ({'image': Image(size=21 << 30)}, 'the image does not fit on a disk of 20 GiB'),
         ({'ports': (Port('port', vnic_type='accelerator-direct'),)}, 'port has no device profile'),
+        (
+            {'ports': (Port('port', vnic_type='accelerator-direct', device_profile='fpga'),)},
+            'device profile fpga has resources:FPGA=x, which is no whole number',
+        ),
     ],
 )
 def test_a_request_that_nova_refuses_is_an_error(parts, reason):
@@ -315,6 +319,11 @@ def test_a_request_that_nova_refuses_is_an_error(parts, reason):
         placement_aggregate_required_for_tenants=True,
         query_placement_for_routed_network_aggregates=True,
     )
-    sources = Sources(aggregates=[], segments={'net': [['a'], []]}, hypervisors=NODES)
+    sources = Sources(
+        aggregates=[],
+        segments={'net': [['a'], []]},
+        hypervisors=NODES,
+        profiles={'fpga': [{'resources:FPGA': 'x'}]},
+    )
     with pytest.raises(Refusal, match=reason):
         build_request(ServerRequest(flavor(), **parts), settings, sources)

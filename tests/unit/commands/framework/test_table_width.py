@@ -107,6 +107,15 @@ def test_uuids_in_tables_are_never_cut(width):
     assert sentence.endswith('(--wide shows them)')
 
 
+@pytest.mark.parametrize('width', [52, 80])
+def test_a_cell_of_many_uuids_is_cut_between_them(width):
+    uuids = [f'{number}{UUID[1:]}' for number in range(5)]
+    lines, sentence = fitted(width, ('name', 'consumers'), ('compute1', ', '.join(uuids)))
+    cells = [line.split('|')[2].strip() for line in lines[3:-1]]
+    assert ''.join(cells) == ','.join([*uuids[:3], '…'])
+    assert sentence == 'Some texts are cut (--wide shows them)'
+
+
 def test_ids_of_keystone_in_tables_are_never_cut():
     lines, _ = fitted(80, ('subject', 'traits'), (UUID.replace('-', ''), 'HW_CPU_X86_AVX2,' * 20))
     assert UUID.replace('-', '') in lines[3]
