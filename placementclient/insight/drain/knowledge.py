@@ -67,7 +67,13 @@ def read_knowledge(
     lists = {name: lists.get(name, []) for name in _LISTS}
     aggregates = records.decode_aggregates(lists, path)
     server_groups = records.decode_server_groups(lists, path)
-    here = [server for server in servers if server.uuid in snapshot.consumers]
+    # A server with allocations on a provider outside the snapshot stays where it is.
+    here = [
+        server
+        for server in servers
+        if (consumer := snapshot.consumers.get(server.uuid))
+        and consumer.allocations.keys() <= snapshot.providers.keys()
+    ]
     known = images(here) if images else Images()
     # The zone of a server is its own.
     settings = replace(scheduling.settings, default_schedule_zone=None)

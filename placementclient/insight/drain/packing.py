@@ -14,6 +14,8 @@ from placementclient.insight.drain.problem import PackingProblem, ServerPlace, S
 from placementclient.model.consumers import Allocations
 from placementclient.placing.shapes import HostOption
 
+#: The name of the room of all classes, where hosts of a shape have no sum of their own to compare.
+_ALL_CLASSES = ''
 #: The room of a class, the room of all classes in average hosts, and the host.
 _Rank = tuple[int, float, HostNumber]
 #: The places of the servers of each kind.
@@ -24,8 +26,12 @@ class Packing:
     """The places of servers, and the room that they leave.
 
     :meth:`fill_hosts` and :meth:`find_places` use the hosts that :meth:`rank_hosts` ranked before.
-    Nothing else has to be called in an order.
+    Nothing else has to be called in an order. An exception ends the packing: the ranking is not
+    restored.
 
+    :ivar room: the free amounts of each host, in the order of :attr:`TargetHost.room`
+    :ivar members: the number of servers of each server group on each host
+    :ivar pools: the free amounts of sharing providers
     :ivar places: the places of the servers of the problem
     :ivar bound: the most servers of the problem that can have a place
     """
@@ -37,10 +43,11 @@ class Packing:
         self.pools = Counter(problem.pools)
         self.places: Places = defaultdict(list)
         self.bound = self.server_count
-        #: The share of an average host that one unit is: of each class, of rooms of each shape.
+        #: The share of an average host that one unit is, by class.
         self._scale: dict[str, float] = {}
+        #: The same share, with the index into the room, of each shape.
         self._weights: dict[ShapeNumber, list[tuple[int, float]]] = {}
-        #: The hosts of each shape and class, sorted by room; ``''``: the room of all classes.
+        #: The hosts of each shape, sorted by the room of each class.
         self._ranks: dict[ShapeNumber, dict[str, list[_Rank]]] = {}
 
     @property
@@ -86,7 +93,7 @@ class Packing:
             names = [
                 name for name, at in totals.items() if name in self._scale and at not in pooled
             ]
-            self._ranks[shape] = {name: [] for name in names or ['']}
+            self._ranks[shape] = {name: [] for name in names or [_ALL_CLASSES]}
             for number in numbers:
                 for ranks, rank in self._list_ranking_entries(number):
                     ranks.append(rank)
@@ -156,11 +163,11 @@ class Packing:
         if not count:
             return placed
         fits = self.problem.find_shape_fits(kind, self._ranks)
-        scans = [self._find_hosts(kind, shape, fit) for shape, fit in fits]
-        heads = {scan: head for scan in scans if (head := next(scan, None))}
+        scans = {shape: self._find_hosts(kind, shape, fit) for shape, fit in fits}
+        heads = {shape: head for shape, scan in scans.items() if (head := next(scan, None))}
         while heads and len(placed) < count:
-            scan = min(heads, key=lambda scan: heads[scan][:2])
-            _, (_, _, at), first = heads[scan]
+            shape = min(heads, key=lambda shape: heads[shape][:2])
+            _, (_, _, at), first = heads[shape]
             # Earlier servers may have used up the shared inventory.
             option = self.find_option(kind, at) if first.shared else first
             with self.rerank_hosts([at]):
@@ -168,10 +175,10 @@ class Packing:
                     self.place_servers(kind, at, option)
                     placed.append(ServerPlace(at, option))
                     option = self.find_option(kind, at)
-            if head := next(scan, None):
-                heads[scan] = head
+            if head := next(scans[shape], None):
+                heads[shape] = head
             else:
-                del heads[scan]
+                del heads[shape]
         return placed
 
     def _find_hosts(
@@ -181,6 +188,10 @@ class Packing:
 
         A host comes again until it is full. With it come the surplus of the fit, its rank, and an
         option there.
+
+        Between two hosts the caller places servers, on hosts of this shape only on the last one.
+        With less room, that one moves to the left in the ranks, and none from the right of
+        ``place`` to its left. So no host is left out; at ``place`` one may come that was passed.
         """
         totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
         needed = dict(fit.sums.local)
@@ -213,7 +224,7 @@ class Packing:
             if room[at] > 0:
                 score += room[at] * weight
         for name, ranks in self._ranks[shape].items():
-            yield ranks, (room[totals[name]] if name else 0, score, number)
+            yield ranks, (0 if name == _ALL_CLASSES else room[totals[name]], score, number)
 
     def find_option(self, kind: KindNumber, number: HostNumber) -> HostOption | None:
         """Return a way to serve a server on a host with the present room; ``None`` without room."""

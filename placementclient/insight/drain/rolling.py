@@ -3,7 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from msgspec import structs
@@ -35,10 +35,10 @@ class RollingDrain:
         place; an error if it is proved that the batch can never be empty
     """
 
-    order: list[HostBatch] = field(default_factory=list)
-    moves: list[ServerMove] = field(default_factory=list)
-    blocked: list[Finding] = field(default_factory=list)
-    unsettled: list[Finding] = field(default_factory=list)
+    order: Sequence[HostBatch]
+    moves: Sequence[ServerMove]
+    blocked: Sequence[Finding]
+    unsettled: Sequence[Finding]
 
     @property
     def verdict(self) -> DrainVerdict:
@@ -84,38 +84,34 @@ def plan_rolling(
     waiting = list(batches)
     hosts = dict.fromkeys(chain.from_iterable(waiting))
     search = _RollingSearch(cloud, hosts, pace)
-    rolling = RollingDrain(unsettled=[f for f in search.unsettled if f.roots[0] in hosts])
-    limit = 0.0
-    while waiting:
-        blocked = []
-        for batch in waiting:
-            first = rolling.moves[-1].wave + 1 if rolling.moves else 1
-            moves = search.empty_batch(batch, first, limit)
-            if moves is None:
-                blocked.append(batch)
-            else:
-                rolling.moves.extend(moves)
-                rolling.order.append(batch)
-        if len(blocked) < len(waiting):
-            waiting, limit = blocked, 0.0
-        elif limit:
-            break
-        else:
-            # Only now: the packing by best fit is a thousand times faster.
-            limit = effort
+    order: dict[HostBatch, None] = {}
+    # The search comes last: the packing by best fit is a thousand times faster.
+    while emptied := search.empty_batches(waiting) or search.empty_batches(waiting, effort):
+        order |= dict.fromkeys(emptied)
+        waiting = [batch for batch in waiting if batch not in order]
+    blocked = []
     for batch in waiting:
         severity = Severity.ERROR if can_never_be_empty(cloud, batch, effort) else Severity.WARNING
         names = ', '.join(cloud.snapshot.providers[uuid].name for uuid in batch)
-        facts = {'servers': search.find_moves(batch, 0)[1]}
-        rolling.blocked.append(Finding('blocked', names, facts, batch, severity=severity))
-    return rolling
+        _, stuck = search.find_moves(batch)
+        facts = {'servers': stuck}
+        blocked.append(Finding('blocked', names, facts, batch, severity=severity))
+    unsettled = [finding for finding in search.unsettled if finding.roots[0] in hosts]
+    return RollingDrain([*order], search.moves, blocked, unsettled)
 
 
 class _RollingSearch:
-    """The present places of all servers, and the room on all hosts, while batches are emptied."""
+    """The present places of all servers, and the room on all hosts, while batches are emptied.
+
+    Four structures agree whenever no batch is being emptied: ``_on`` (the servers of each host),
+    ``_kinds`` (their requests), ``_packing`` (the room) and ``_ledger`` (the usage).
+
+    :ivar moves: those of all batches so far
+    """
 
     def __init__(self, cloud: DrainCloud, hosts: Iterable[str], pace: Pace) -> None:
         self._cloud, self._pace, self._ledger = cloud, pace, Ledger(cloud.snapshot)
+        self.moves: list[ServerMove] = []
         occupants = cloud.find_occupants(dict.fromkeys((*hosts, *cloud.hosts)))
         self.unsettled = occupants.unsettled
         #: The servers on each host, by its UUID and theirs; and those that are shelved.
@@ -135,11 +131,15 @@ class _RollingSearch:
     def _group_by_kind(self, servers: Iterable[ServerMove]) -> dict[KindNumber, list[ServerMove]]:
         return group_by_kind(servers, lambda server: self._kinds[server.server])
 
-    def find_moves(self, batch: HostBatch, effort: float) -> tuple[list[ServerMove], list[str]]:
-        """Return the moves of the servers of a batch, and the servers that find no place.
+    def empty_batches(self, batches: Iterable[HostBatch], effort: float = 0) -> list[HostBatch]:
+        """Empty one batch after the other, and return those that can be emptied.
 
-        :param effort: how long to search beyond best fit; 0: not at all
+        :param effort: how long to search for each beyond best fit; 0: not at all
         """
+        return [batch for batch in batches if self._empty_batch(batch, effort)]
+
+    def find_moves(self, batch: HostBatch, effort: float = 0) -> tuple[list[ServerMove], list[str]]:
+        """Return the moves of the servers of a batch, and the servers that find no place."""
         leaving = (server for uuid in batch for server in self._on[uuid].values())
         servers, packing = self._group_by_kind(leaving), self._packing
         waiting = [server for kind in servers for server in servers[kind]]
@@ -157,27 +157,30 @@ class _RollingSearch:
         moved = {move.server for move in moves}
         return moves, [server.server for server in waiting if server.server not in moved]
 
-    def empty_batch(
-        self, batch: HostBatch, first_wave: int, effort: float
-    ) -> list[ServerMove] | None:
-        """Empty a batch and return its moves; ``None`` if it cannot be emptied now."""
+    def _empty_batch(self, batch: HostBatch, effort: float) -> bool:
+        """Empty a batch, and return True if all of its servers have a place and an order."""
         moves, stuck = self.find_moves(batch, effort)
         if stuck:
-            return None
+            return False
         moves = [*(server for uuid in batch for server in self._offloaded[uuid]), *moves]
+        first_wave = self.moves[-1].wave + 1 if self.moves else 1
         planned = schedule_waves(moves, self._ledger, self._pace, first_wave)
-        ends = {uuid for move in planned or () for uuid in (move.source, move.target) if uuid}
+        if planned is None:
+            return False
+        ends = {uuid for move in planned for uuid in (move.source, move.target) if uuid}
         with self._packing.rerank_hosts(self._problem.find_host_numbers(ends)):
-            for move in planned or ():
+            for move in planned:
                 self._apply_move(move)
-        return planned
+        self.moves += planned
+        return True
 
     def _apply_move(self, move: ServerMove) -> None:
-        kind = self._kinds.get(move.server)
-        request = Request(()) if kind is None else self._cloud.requests[kind]
-        self._packing.occupy_host(move.source, move.before, request.limits, -1)
+        """Move a server that the ledger has moved already; a shelved one leaves its host."""
         if move.target is None:
+            self._packing.occupy_host(move.source, move.before, (), -1)
             return
+        request = self._cloud.requests[self._kinds[move.server]]
+        self._packing.occupy_host(move.source, move.before, request.limits, -1)
         self._packing.occupy_host(move.target, move.after, request.limits)
         shared = requests.find_shared_amounts(self._cloud.snapshot, move.after)
         if shared != request.shared:
@@ -218,9 +221,12 @@ def _can_fit_all(
 
 
 def _loosen_inventories(cloud: DrainCloud) -> DrainCloud:
-    """Return a cloud without servers, with room for each server on its present host."""
-    # Without limits of units and without disabled hosts. A host over its capacity has room for its
-    # own servers.
+    """Return a cloud without servers, in which every provider has all the room it can ever need.
+
+    That is the larger of two amounts: once a server came, Placement has granted all within the free
+    amount; until then the provider holds no more than its present allocations, even if these exceed
+    its capacity. No limits of units and no disabled hosts count.
+    """
     states = []
     for state in cloud.without_servers.snapshot.providers.values():
         inventories = {}
@@ -229,7 +235,7 @@ def _loosen_inventories(cloud: DrainCloud) -> DrainCloud:
         ):
             used = state.used(name)
             allocated = cloud.snapshot.providers[state.uuid].used(name) - used
-            most = state.free(name) if is_sharing(state) else max(free, allocated)
+            most = max(state.free(name) if is_sharing(state) else free, allocated)
             inventories[name] = Inventory(used + most, min_unit=0)
         states.append(
             structs.replace(state, inventories=inventories, traits=state.traits - {DISABLED})

@@ -82,6 +82,14 @@ def test_a_server_whose_image_is_not_known_needs_a_host_like_its_old_one(image, 
     )
 
 
+def test_a_server_with_allocations_outside_the_snapshot_stays():
+    snapshot = two_hosts()
+    elsewhere = consumer('s1', old={'VCPU': 2}, elsewhere={'MEMORY_MB': 64})
+    snapshot = cloud(snapshot.providers.values(), [*snapshot.consumers.values(), elsewhere])
+    decision, _ = answer(snapshot, [detailed('s0'), detailed('s1')], lambda _: Images())
+    assert [finding.subject for finding in decision.unsettled] == ['s1']
+
+
 @pytest.mark.parametrize(
     ('changes', 'reason'),
     [

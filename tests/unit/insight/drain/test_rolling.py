@@ -77,6 +77,14 @@ def test_a_batch_may_be_blocked_without_a_proof():
     assert plan_rolling(scene, [('h0',)]).verdict is DrainVerdict.UNDETERMINED
 
 
+def test_a_storage_over_its_capacity_is_no_proof_for_a_host_that_does_not_use_it():
+    states = [*hosts(8, 8, aggregates=(['rack'], ['rack'])), pool('nfs', 'rack', DISK_GB=10)]
+    allocated = [consumer('s', h1={'VCPU': 1}, nfs={'DISK_GB': 15}), *servers(h0=[1])]
+    scene = DrainCloud(cloud(states, allocated))
+    assert not can_never_be_empty(scene, ['h0'])
+    assert decide_drain(scene, ['h0']).verdict is DrainVerdict.YES
+
+
 def test_batches_are_the_smallest_aggregates():
     racks = ['zone', 'rack1'], ['zone', 'rack2'], ['zone', 'rack1'], [], ['zone']
     scene = DrainCloud(cloud(hosts(1, 1, 1, 1, 1, aggregates=racks)))
