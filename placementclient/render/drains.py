@@ -30,7 +30,8 @@ from placementclient.render.free_amounts import (
 
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
-_ADD_REQUESTS = 'Add --requests nova to read what they require'
+_ADD_REQUESTS = 'Add --requests nova, or --requests FILE, to read what they require'
+_PLAN_WITH_REQUESTS = 'Plan again, and add --requests nova, or --requests FILE (see --help)'
 
 
 class DrainAnswer(NamedTuple):
@@ -85,7 +86,7 @@ def answer_drain(
         'enough': remedies,
         'free': free,
     }
-    steps = list_next_steps(decision.unsettled)
+    steps = list_next_steps(cloud, decision.unsettled)
     return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, steps, facts)
 
 
@@ -130,7 +131,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
         ],
         'free': sum_free_amounts(cloud, moves, emptied),
     }
-    steps = list_next_steps(rolling.unsettled)
+    steps = list_next_steps(cloud, rolling.unsettled)
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, steps, facts)
 
 
@@ -261,14 +262,15 @@ def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
         )
 
 
-def list_next_steps(findings: Iterable[Finding]) -> list[str]:
+def list_next_steps(cloud: DrainCloud, findings: Iterable[Finding]) -> list[str]:
     """Return the commands to run before a further plan, so that it can move more consumers."""
     all_commands = [finding.facts['command'] for finding in findings]
     commands = [str(command) for command in dict.fromkeys(all_commands) if command]
     if not commands:
         return []
     rest = ['Run the commands of the other rows that cannot move'] if commands[_NAMED:] else []
-    return [*commands[:_NAMED], *rest, 'Plan again, with the same command']
+    again = 'Plan again, with the same command' if has_requests(cloud) else _PLAN_WITH_REQUESTS
+    return [*commands[:_NAMED], *rest, again]
 
 
 def describe_cold_moves(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:

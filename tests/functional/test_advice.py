@@ -168,7 +168,8 @@ def test_a_host_with_an_unconfirmed_resize_is_empty_once_the_resize_is_confirmed
     monkeypatch.chdir(tmp_path)
     drained = placement('resource provider drain plan compute0')
     *_, step, again = drained.stderr.splitlines()
-    assert (drained.status, again) == (5, '  4. Plan again, with the same command')
+    assert drained.status == 5
+    assert again == '  4. Plan again, and add --requests nova, or --requests FILE (see --help)'
     lists = {
         'servers': [server('s', 'compute1', 'VERIFY_RESIZE', **DETAILS)],
         'migrations': [migration('m', 's', 'compute0', 'compute1', 'finished')],

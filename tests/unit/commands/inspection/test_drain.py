@@ -50,7 +50,8 @@ NO_NOVA = (
             'Blocked (not proved): compute1: no place for s1, s2\n'
             'Blocked (not proved): compute2: no place for s3\n'
             'Blocked (not proved): compute3: no place for s4\n'
-            'Add --requests nova to read what they require, or make smaller batches (--batch)\n',
+            'Add --requests nova, or --requests FILE, to read what they require, or make smaller '
+            'batches (--batch)\n',
         ),
         (
             "--match 'compute*' --rolling --batch 2",

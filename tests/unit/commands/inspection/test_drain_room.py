@@ -122,7 +122,7 @@ def test_unknown_requests_of_servers_leave_the_answer_open(placement, tmp_path):
         5,
         '',
         'Unknown: 1 server of x have room if some servers may move (room for 0 now) (exit 5)\n'
-        'Not certain: s1. Add --requests nova to read what they require\n',
+        'Not certain: s1. Add --requests nova, or --requests FILE, to read what they require\n',
     )
     assert placement(f'{plan} --strict').status == 4
     lists = {'servers': [server('s1', 6), server('s2', 2)], 'aggregates': [], 'server_groups': []}

@@ -146,7 +146,8 @@ def test_a_consumer_on_several_hosts_is_one_next_step(plan):
         'Next:\n  1. openstack server list --all-projects --long -f json > servers.json\n'
         f'  2. {MAKE_MIGRATIONS}\n  3. placement '
     ) in result.stderr
-    assert '  4. Plan again, with the same command\n' in result.stderr
+    again = 'Plan again, and add --requests nova, or --requests FILE (see --help)'
+    assert f'  4. {again}\n' in result.stderr
 
 
 def test_a_drain_on_a_terminal_says_how_to_copy_its_commands(plan, monkeypatch):
