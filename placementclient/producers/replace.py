@@ -10,7 +10,7 @@ from placementclient.basis.wording import join_first_sentences
 from placementclient.changes.diff import list_operations
 from placementclient.changes.operations import SetInventories
 from placementclient.client.http import Client
-from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.client.microversion import Microversion
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Plan, find_changed_consumers
 from placementclient.model.providers import (
@@ -29,7 +29,7 @@ from placementclient.producers.same_host import check_same_host
 from placementclient.reading.capture import capture
 
 #: From here on a provider that is no root can get another parent.
-_MOVES_CHILDREN = KEEPS_CONSUMER_TYPE
+_MOVES_CHILDREN = Microversion(1, 37)
 
 
 class Replacement(NamedTuple):
@@ -38,40 +38,47 @@ class Replacement(NamedTuple):
     :param uuid: of a new provider that is to be created; ``None`` if it exists
     :param twin: name or UUID of the new provider, if it exists
     :param name: for the new provider; ``None``: the name of the old one
-    :param is_merge: whether the new provider may have consumers of its own
     """
 
     old: str
     uuid: str | None = None
     twin: str | None = None
     name: str | None = None
-    is_merge: bool = False
+
+
+class ProviderPair(NamedTuple):
+    """Two providers of which one replaces the other.
+
+    :param old_name: before the replacement
+    :param name: of the new provider after the replacement
+    """
+
+    old_uuid: str
+    old_name: str
+    new_uuid: str
+    name: str
 
 
 class ReplaceProducer(StateProducer):
     """Plans the replacement of a provider by another, also after an interruption.
 
-    An interrupted replacement is recognised by the temporary name of the old provider, and by the
-    UUID and the name of the new one.
-
+    :param pair: ``None`` if the replacement is complete
+    :param is_merge: whether the new provider may have consumers of its own
     :param is_journaled: whether the plan is carried out with a journal
-    :raises errors.BadArgument: if the new provider contradicts the arguments
-    :ivar finished: a sentence if the replacement is complete; empty otherwise
-    :ivar name: of the new provider after the replacement
-    :ivar old_name: of the old provider before the replacement
     """
 
     command = 'resource provider replace'
 
-    def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
+    def __init__(
+        self,
+        client: Client,
+        pair: ProviderPair | None,
+        *,
+        is_merge: bool = False,
+        is_journaled: bool = False,
+    ) -> None:
         super().__init__(client)
-        self._is_merge, self._is_journaled = request.is_merge, is_journaled
-        old, new = _find_both_providers(client, request)
-        self.old_uuid = old.uuid if old else ''
-        self.old_name = restore_name(old.name, old.uuid) if old else ''
-        self.new_uuid = request.uuid or (new.uuid if new else '')
-        self.name = _choose_checked_name(request, old, new) if old else ''
-        self.finished = '' if old else _describe_finished(request, new)
+        self._pair, self._is_merge, self._is_journaled = pair, is_merge, is_journaled
 
     def plan(self) -> Plan:
         """Read the two trees, and return the plan of the replacement.
@@ -93,17 +100,16 @@ class ReplaceProducer(StateProducer):
 
         :raises errors.NoSuchProvider: if the old provider is gone without a replacement
         """
-        uuids = filter(None, (self.old_uuid, self.new_uuid))
-        existing = {
-            uuid: provider for uuid in uuids if (provider := _find_by_uuid(self.client, uuid))
-        }
-        if self.old_uuid in existing:
-            return capture(self.client, list(existing))
-        new = existing.get(self.new_uuid)
-        if self.old_uuid and (new is None or new.name != self.name):
+        if self._pair is None:
+            return Snapshot((), ())
+        old_uuid, _, new_uuid, name = self._pair
+        old, new = _find_by_uuid(self.client, old_uuid), _find_by_uuid(self.client, new_uuid)
+        if old is not None:
+            return capture(self.client, [old_uuid, new_uuid] if new else [old_uuid])
+        if new is None or new.name != name:
             raise errors.NoSuchProvider(
-                f'No resource provider has the UUID {self.old_uuid} any more, and {self.name} '
-                'was not made in its place'
+                f'No resource provider has the UUID {old_uuid} any more, and {name} was not made '
+                'in its place'
             )
         return Snapshot((), ())
 
@@ -113,13 +119,14 @@ class ReplaceProducer(StateProducer):
         :raises Irreplaceable: if the new one seems to be another host in use, or if Placement would
             refuse the other allocations of a consumer
         """
-        if self.old_uuid not in live.providers:
+        if self._pair is None or self._pair.old_uuid not in live.providers:
             return live
+        old_uuid, _, new_uuid, name = self._pair
         if not self._is_merge:
-            check_same_host(live, self.old_uuid, self.new_uuid, self.name)
-        after = replace_provider(live, self.old_uuid, self.new_uuid, self.name)
-        self._check_names(live, after)
-        if ungranted := list(self._find_refused_allocations(live, after)):
+            check_same_host(live, old_uuid, new_uuid, name)
+        after = replace_provider(live, old_uuid, new_uuid, name)
+        _check_names(self.client, live, after, new_uuid)
+        if ungranted := list(_find_refused_allocations(self.client, live, after, new_uuid)):
             raise Irreplaceable(
                 'Placement judges all that a consumer holds, and would refuse '
                 f'{join_first_sentences(ungranted)}: min_unit, max_unit or step_size is against '
@@ -127,60 +134,49 @@ class ReplaceProducer(StateProducer):
             )
         return after
 
-    def _check_names(self, live: Snapshot, after: Snapshot) -> None:
-        """Check that the service can store the new names and parents of all providers."""
-        # The name of the new provider first: the names of its children follow it.
-        for uuid in sorted(after.providers, key=lambda uuid: uuid != self.new_uuid):
-            state = after.providers[uuid]
-            before = live.providers.get(uuid)
-            above = state.provider.parent_provider_uuid
-            if before and above != before.provider.parent_provider_uuid:
-                self.client.require('The move of children', _MOVES_CHILDREN)
-            if before and before.name == state.name:
-                continue
-            if len(state.name) > LONGEST_NAME:
-                raise errors.BadArgument(
-                    f'{state.name!r} is longer than {LONGEST_NAME} characters: give another --name'
-                )
-            holder = resource_provider.find_by_name(self.client, state.name)
-            if holder and holder.uuid not in live.providers:
-                raise errors.BadArgument(
-                    f'The resource provider {holder.uuid} is called {state.name}: '
-                    'give another --name, or rename that one first'
-                )
 
-    def _find_refused_allocations(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
-        """Yield the allocations that Placement would refuse to write again, in other trees."""
-        # In the two trees themselves, temporary inventories lift the limits.
-        inventories: dict[str, Mapping[str, Inventory]] = {}
-        for pair in find_changed_consumers(live, after):
-            for uuid in pair.provider_uuids - live.providers.keys() - {self.new_uuid}:
-                if uuid not in inventories:
-                    inventories[uuid] = inventory.list(self.client, uuid).value
-                for name, amount in pair.before.allocations[uuid].items():
-                    if name not in inventories[uuid] or not inventories[uuid][name].admits(amount):
-                        provider = resource_provider.show(self.client, uuid).value
-                        yield f'{amount} {name} of {pair.before.uuid} on {provider.name}'
+def find_pair(client: Client, request: Replacement) -> tuple[ProviderPair | None, str]:
+    """Return the providers of a replacement; if it is complete, ``None`` and a sentence about that.
 
+    The replacement may be interrupted. The names of the two providers, and what has the names that
+    the operator gives, for the replacement of ``a`` by ``b``:
 
-def _find_both_providers(
-    client: Client, request: Replacement
-) -> tuple[Provider | None, Provider | None]:
-    """Return the old and the new provider; ``None`` for one that does not exist.
+    ===================== ========== ===== ========== ==========
+    state                 old        new   named a    named b
+    ===================== ========== ===== ========== ==========
+    not begun             a          b     the old    the new
+    old one moved aside   a (UUID)   b     none       the new
+    new one renamed       a (UUID)   a     the new    none
+    old one deleted       none       a     the new    none
+    ===================== ========== ===== ========== ==========
 
-    Half way, the new one has the name of the old one, which has a temporary name.
+    A UUID finds its provider in every state. A new provider that is to be created comes into being
+    with the name ``a``.
+
+    :raises errors.BadArgument: if the providers contradict the arguments
+    :raises errors.NoSuchProvider: if one is missing, and nothing shows that it was replaced
     """
     new = _find_provider(client, request.uuid or request.twin or '')
     old = _find_provider(client, request.old)
     is_name_taken = bool(old and new and old.uuid == new.uuid)
-    is_missing = old is None or (new is None and request.twin)
-    if not is_uuid(request.old) and (is_name_taken or is_missing):
-        listed = resource_provider.list(client)
-        renamed = (p for p in listed if p.name == make_temporary_name(request.old, p.uuid))
-        old = next(renamed, None if is_name_taken else old)
-    if new is None and request.twin:
+    may_be_aside = old is None or is_name_taken or (new is None and request.twin is not None)
+    if may_be_aside and not is_uuid(request.old):
+        aside = _find_provider_aside(client, request.old)
+        old = aside or (None if is_name_taken else old)
+    if new is None and request.twin is not None:
         new = _find_renamed_provider(client, request, old)
-    return old, new
+    if old is None:
+        return None, _describe_finished(request, new)
+    name = _choose_checked_name(request, old, new)
+    new_uuid = new.uuid if new else request.uuid or ''
+    return ProviderPair(old.uuid, restore_name(old.name, old.uuid), new_uuid, name), ''
+
+
+def _find_provider_aside(client: Client, name: str) -> Provider | None:
+    """Return the provider that was moved aside, by its former name."""
+    providers = resource_provider.list(client)
+    aside = (item for item in providers if item.name == make_temporary_name(name, item.uuid))
+    return next(aside, None)
 
 
 def _find_renamed_provider(client: Client, request: Replacement, old: Provider | None) -> Provider:
@@ -227,16 +223,20 @@ def _choose_checked_name(request: Replacement, old: Provider, new: Provider | No
     final = _choose_name(request, old)
     if new and new.uuid == old.uuid:
         raise errors.BadArgument(f'{old.name} cannot replace itself')
+    # --uuid creates a provider; an interrupted replacement has made it with the final name.
     if request.uuid and new and new.name != final:
         raise errors.BadArgument(
             f'{new.name} has the UUID {new.uuid} already: --with {new.uuid} replaces '
             f'{request.old} with it'
         )
+    # A temporary name has room for a part of a long name; whoever gives the UUID has not typed it.
     is_cut = is_uuid(request.old) and len(old.name) == LONGEST_NAME
     if is_cut and old.name != final and not request.name:
         raise errors.BadArgument(
             f'{old.name} has been moved aside, and its name was cut: give the whole one with --name'
         )
+    # After an interruption the same command finds the new provider by its name, or by that of the
+    # old one, and by no third name.
     is_lasting = final in (request.twin, restore_name(old.name, old.uuid))
     if new and request.twin and not is_uuid(request.twin) and not is_lasting:
         raise errors.BadArgument(
@@ -245,8 +245,50 @@ def _choose_checked_name(request: Replacement, old: Provider, new: Provider | No
     return final
 
 
+def _check_names(client: Client, live: Snapshot, after: Snapshot, new_uuid: str) -> None:
+    """Check that the service can store the new names and parents of all providers."""
+    # The name of the new provider first: the names of its children follow it.
+    for uuid in sorted(after.providers, key=lambda uuid: uuid != new_uuid):
+        state = after.providers[uuid]
+        before = live.providers.get(uuid)
+        above = state.provider.parent_provider_uuid
+        if before and above != before.provider.parent_provider_uuid:
+            client.require('The move of children', _MOVES_CHILDREN)
+        if before and before.name == state.name:
+            continue
+        if len(state.name) > LONGEST_NAME:
+            raise errors.BadArgument(
+                f'{state.name!r} is longer than {LONGEST_NAME} characters: give another --name'
+            )
+        holder = resource_provider.find_by_name(client, state.name)
+        if holder and holder.uuid not in live.providers:
+            raise errors.BadArgument(
+                f'The resource provider {holder.uuid} is called {state.name}: '
+                'give another --name, or rename that one first'
+            )
+
+
+def _find_refused_allocations(
+    client: Client, live: Snapshot, after: Snapshot, new_uuid: str
+) -> Iterator[str]:
+    """Yield the allocations that Placement would refuse to write again, in other trees."""
+    # In the two trees themselves, temporary inventories lift the limits.
+    inventories: dict[str, Mapping[str, Inventory]] = {}
+    for pair in find_changed_consumers(live, after):
+        for uuid in pair.provider_uuids - live.providers.keys() - {new_uuid}:
+            if uuid not in inventories:
+                inventories[uuid] = inventory.list(client, uuid).value
+            for name, amount in pair.before.allocations[uuid].items():
+                if name not in inventories[uuid] or not inventories[uuid][name].admits(amount):
+                    provider = resource_provider.show(client, uuid).value
+                    yield f'{amount} {name} of {pair.before.uuid} on {provider.name}'
+
+
 def _find_temporary_inventories(plan: Plan) -> Iterator[str]:
-    """Yield the names of the providers that get temporary inventories."""
+    """Yield the names of the providers that get temporary inventories.
+
+    A plan writes an inventory once, over the planned value, unless a temporary one comes between.
+    """
     for change in plan.changes:
         providers = {provider.uuid: provider for provider in change.providers}
         for operation in list_operations(change):

@@ -17,7 +17,7 @@ from placementclient.model.catalog import NEUTRON
 from placementclient.model.providers import is_uuid, normalize_uuid
 
 if TYPE_CHECKING:
-    from placementclient.producers.replace import ReplaceProducer
+    from placementclient.producers.replace import ProviderPair
 
 
 def _parse_uuid(text: str) -> str:
@@ -67,29 +67,31 @@ class ReplaceProvider(ChangeCommand):
 
     def execute(self) -> base.Output:
         from placementclient.insight.owners import NEUTRON_PROVIDER
-        from placementclient.producers.replace import Replacement, ReplaceProducer
+        from placementclient.producers.replace import Replacement, ReplaceProducer, find_pair
 
         if self.args.uuid is None and self.args.twin is None:
             self.exit_with_usage('the following arguments are required: --uuid or --with')
         if self.args.uuid is not None and self.args.twin is not None:
             raise errors.UsageError('Give either --uuid or --with')
-        request = Replacement(
-            self.args.old, self.args.uuid, self.args.twin, self.args.name, self.args.merge
+        request = Replacement(self.args.old, self.args.uuid, self.args.twin, self.args.name)
+        pair, finished = find_pair(self.client, request)
+        if pair and not self.args.compute_node_exists:
+            self._refuse_other_host(pair, self.args.hypervisors)
+        self.empty_message = finished or self.empty_message
+        output = self.plan_and_apply(
+            ReplaceProducer(
+                self.client, pair, is_merge=self.args.merge, is_journaled=bool(self.args.plan)
+            )
         )
-        replacing = ReplaceProducer(self.client, request, is_journaled=bool(self.args.plan))
-        if not (self.args.compute_node_exists or replacing.finished):
-            self._refuse_other_host(replacing, self.args.hypervisors)
-        self.empty_message = replacing.finished or self.empty_message
-        output = self.plan_and_apply(replacing)
-        if NEUTRON_PROVIDER.fullmatch(replacing.old_name):
-            self._warn_of_ports(replacing)
+        if pair and NEUTRON_PROVIDER.fullmatch(pair.old_name):
+            self._warn_of_ports(pair)
         return output
 
-    def _warn_of_ports(self, producer: ReplaceProducer) -> None:
+    def _warn_of_ports(self, pair: ProviderPair) -> None:
         """Warn of ports for which Neutron stores the UUID of the old provider."""
         from placementclient.nova import service
 
-        old, new = producer.old_uuid, producer.new_uuid
+        old, new = pair.old_uuid, pair.new_uuid
         try:
             ports = service_lists.get_sources().ports.read(self, NEUTRON)
         except (service.ServiceError, errors.BadFile) as reason:
@@ -108,7 +110,7 @@ class ReplaceProvider(ChangeCommand):
                     f'--binding-profile {profile} {port.uuid}'
                 )
 
-    def _refuse_other_host(self, producer: ReplaceProducer, source: str | None) -> None:
+    def _refuse_other_host(self, pair: ProviderPair, source: str | None) -> None:
         """Refuse to replace a provider by that of another host of Nova.
 
         :param source: the compute nodes: a file or ``nova``; None: Nova
@@ -127,9 +129,5 @@ class ReplaceProvider(ChangeCommand):
                 'without it'
             ) from None
         check_compute_nodes(
-            nodes,
-            producer.old_uuid,
-            producer.new_uuid,
-            producer.name,
-            is_merge=self.args.merge,
+            nodes, pair.old_uuid, pair.new_uuid, pair.name, is_merge=self.args.merge
         )

@@ -7,7 +7,7 @@ from placementclient.api import resource_provider
 from placementclient.basis import errors
 from placementclient.client.http import Client
 from placementclient.model.providers import LONGEST_NAME, Provider, make_temporary_name
-from placementclient.producers.replace import Replacement, ReplaceProducer
+from placementclient.producers.replace import Replacement, ReplaceProducer, find_pair
 from tests.unit.dialogue import ROOT, RP, RP2
 
 OLD, NEW, OTHER = RP, RP2, ROOT
@@ -16,18 +16,18 @@ LONG = 'h' * LONGEST_NAME
 
 
 @pytest.fixture
-def producer_of(client, monkeypatch):
-    """Makes a producer in a cloud of some providers, given as names by UUID."""
+def find(client, monkeypatch):
+    """Finds the pair in a cloud of some providers, given as names by UUID."""
 
-    def producer(request, names):
+    def find_in(request, names):
         def listed(_: Client, *, name=None, uuid=None):
             providers = (Provider(uuid, name, 1) for uuid, name in names.items())
             return [p for p in providers if name in (None, p.name) and uuid in (None, p.uuid)]
 
         monkeypatch.setattr(resource_provider, 'list', listed)
-        return ReplaceProducer(client, request)
+        return find_pair(client, request)
 
-    return producer
+    return find_in
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,9 @@ def producer_of(client, monkeypatch):
         (Replacement(OLD, NEW, name=LONG), {OLD: make_temporary_name(LONG, OLD)}, LONG),
     ],
 )
-def test_both_providers_of_a_replacement_are_found_at_each_step(producer_of, request_, names, name):
-    replacing = producer_of(request_, names)
-    assert (replacing.old_uuid, replacing.new_uuid) == (OLD, NEW)
-    assert (replacing.name, replacing.finished) == (name, '')
+def test_both_providers_of_a_replacement_are_found_at_each_step(find, request_, names, name):
+    pair, finished = find(request_, names)
+    assert (pair.old_uuid, pair.new_uuid, pair.name, finished) == (OLD, NEW, name, '')
 
 
 @pytest.mark.parametrize(
@@ -69,21 +68,21 @@ def test_both_providers_of_a_replacement_are_found_at_each_step(producer_of, req
         Replacement('former', twin='host', name='host'),
     ],
 )
-def test_a_finished_replacement_changes_nothing(producer_of, request_):
-    replacing = producer_of(request_, {NEW: 'host'})
-    assert replacing.finished == (
+def test_a_finished_replacement_changes_nothing(client, find, request_):
+    assert find(request_, {NEW: 'host'}) == (
+        None,
         f'Nothing to change: host has the UUID {NEW}, and there is no other resource provider '
-        f'{request_.old}'
+        f'{request_.old}',
     )
-    assert replacing.plan().changes == ()
+    assert ReplaceProducer(client, None).plan().changes == ()
 
 
-def test_a_provider_that_is_deleted_before_it_is_read_is_an_error(producer_of):
+def test_a_provider_that_is_deleted_before_it_is_read_is_an_error(client, find):
     names = {OLD: 'host'}
-    replacing = producer_of(Replacement('host', NEW), names)
+    pair, _ = find(Replacement('host', NEW), names)
     del names[OLD]
     with pytest.raises(errors.NoSuchProvider, match=f'{OLD} any more, and host was not made'):
-        replacing.plan()
+        ReplaceProducer(client, pair).plan()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,7 @@ def test_a_provider_that_is_deleted_before_it_is_read_is_an_error(producer_of):
         ),
     ],
 )
-def test_names_that_do_not_fit_a_replacement_are_errors(producer_of, request_, names, message):
+def test_names_that_do_not_fit_a_replacement_are_errors(find, request_, names, message):
     with pytest.raises(errors.PlacementError) as refused:
-        producer_of(request_, names)
+        find(request_, names)
     assert str(refused.value) == message
