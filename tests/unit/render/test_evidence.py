@@ -9,13 +9,11 @@ import pytest
 from placementclient.insight import audit
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model import services
-from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.nova import ratios
 from placementclient.render import findings
 from placementclient.render.audit_checks import find_check_texts
 from placementclient.render.evidence import describe_evidence, list_evidence_sentences
-from placementclient.render.repairs import Invocation
 
 FACT_SOURCES = [*Path(audit.__file__).parent.glob('*.py'), Path(services.__file__)]
 
@@ -24,26 +22,18 @@ def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():
     names = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     command = 'placement resource provider ' + 'word ' * 20 + 'end'
     row = ('orphan', 'error', 's', 'It uses 9.', command, '', 'left to you')
-    other = ('doubled', 'error', 't', 'word ' * 20, '', 'look', 'left to you')
-    lines = list(findings.format_findings(names, [row, other], 40, 'placement'))
+    other = ('doubled', 'info', 't', 'word ' * 20, '', 'look', 'left to you')
+    # The most severe comes first.
+    lines = list(findings.format_findings(names, [other, row], 40, 'placement'))
     [example] = [line for line in lines if line.startswith('Explain')]
     assert example == 'Explain: placement resource provider audit --explain orphan'
+    summary = find_check_texts('orphan')['summary']
     assert lines[0] == 'error orphan s'
+    assert lines[1] == f'  {summary}'[: len(lines[1])]
     assert lines.index('  It uses 9.') < lines.index(f'  Run: {command}')
     assert '  Fix: left to you' in lines
     assert '  No automatic fix: look' in lines
     assert all(len(line) <= 40 for line in lines if line not in (f'  Run: {command}', example))
-
-
-def test_paragraphs_begin_with_the_most_severe_finding_and_say_what_its_check_finds():
-    names = ('id', 'severity', 'subject')
-    rows = [('consumer-untyped', 'info', 's'), ('orphan', 'error', 't')]
-    lines = list(findings.format_findings(names, rows, 400, 'placement'))
-    orphan, untyped = (
-        find_check_texts(id)['summary'].replace('``', '') for id in ('orphan', rows[0][0])
-    )
-    assert lines[:2] == ['error orphan t', f'  {orphan}']
-    assert lines[3:5] == ['info consumer-untyped s', f'  {untyped}']
 
 
 def test_a_paragraph_of_a_fixed_finding_has_no_command():
@@ -57,14 +47,6 @@ def test_a_paragraph_of_a_fixed_finding_has_no_command():
         'orphan s3', '  Run: the command of orphan s2 above', '  Fix: left to you', '',
         'orphan s4', '  Run: the command of orphan s2 above', '  Fix: failed: x',
     ]  # fmt: skip
-
-
-def test_evidence_of_a_consumer_without_a_type_is_a_sentence():
-    facts = {'type': None, 'typed': 9, 'of': 10}
-    finding = Finding('consumer-untyped', 's', facts, severity=Severity.INFO, reason='x')
-    _, [row] = findings.list_findings([finding], Invocation('placement'))
-    assert row[3].human_readable() == 'Of 10 consumers, 9 have a type.'
-    assert row[3].machine_readable() == facts
 
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
@@ -115,6 +97,11 @@ DRIFT = {'resource_class': 'MEMORY_MB', 'total': 65536, 'hypervisor': 65537}
             'Its only member is host. other: 1. is_so: true.',
         ),
         ('unsettled', {'used': 1}, 'used: 1.'),
+        (
+            'consumer-untyped',
+            {'type': None, 'typed': 9, 'of': 10},
+            'Of 10 consumers, 9 have a type.',
+        ),
         # The usual classes come first, with units in which the amounts are whole.
         (
             'orphan',
