@@ -222,15 +222,9 @@ class PlanDrain(base.Lister):
             document = drain_moves.make_answer_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{format_json(document)}\n')
         self.ending, *self.explanation = answer.messages
-        self.next_steps = (
-            *(
-                command
-                for option, command in _MAKE_LISTS.items()
-                if option != f'--servers {self.args.requests}'
-                and any(option in step for step in answer.next_steps)
-            ),
-            *answer.next_steps,
-        )
+        steps, given = answer.next_steps, f'--servers {self.args.requests}'
+        lists = {option for option in _MAKE_LISTS if option in ' '.join(steps)} - {given}
+        self.next_steps = (*(c for o, c in _MAKE_LISTS.items() if o in lists), *steps)
         if self.args.formatter == 'table' and self.app.stdout.isatty():
             self.explanation.append('To copy the commands, add: -f value -c command')
         return drain_moves.list_moves(cloud, answer)
