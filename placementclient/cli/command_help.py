@@ -40,9 +40,11 @@ _SYNONYMS = {
     'force': 'yes',
 }
 
+#: A field of an inventory as an option.
+_FIELD = re.compile(r'--([a-z_-]+)[ =](\S+)')
+
 #: The command that takes arguments which another does not, and the option for each of them.
 _OTHER_FORMS = {
-    'inventory set': ('resource provider inventory class set', ''),
     'inventory delete': ('resource provider inventory delete', '--resource-class'),
     'aggregate set': ('resource provider aggregate set', '--aggregate'),
     'resource provider list': ('resource provider show', ''),
@@ -229,15 +231,27 @@ def _suggest_other_command(
         return f'. Type: {" ".join(f"--resource {word}" for word in unknown)}'
     if unknown[0].replace('.', '').isdecimal():
         return f'. A value follows its = without a blank: NAME={unknown[0]}'
-    forms = (form for end, form in _OTHER_FORMS.items() if parsers[0].prog.endswith(end))
+    program = parsers[0].prog
+    before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']
+    if program.endswith('inventory set'):
+        words = [*before, '--amend', *_list_amendments(unknown)]
+        return f'. Type: placement resource provider inventory set {shlex.join(words)}'
+    forms = (form for end, form in _OTHER_FORMS.items() if program.endswith(end))
     command, option = next(forms, ('', ''))
     if not command and 'tree' in options:
         return f'. Type: {" ".join(f"--tree {shlex.quote(word)}" for word in unknown)}'
     if not command:
         return '. The command takes no more arguments'
-    before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']
     words = [*before, *(part for word in unknown for part in (option, word) if part)]
     return f'. Type: placement {command} {shlex.join(words)}'
+
+
+def _list_amendments(words: Sequence[str]) -> Iterator[str]:
+    """Yield ``--resource VCPU=64`` for the arguments ``VCPU --total 64`` of another command."""
+    fields = _FIELD.findall(' '.join(words[1:])) or [('total', 'TOTAL')]
+    for field, value in fields:
+        name = '' if field == 'total' else f':{field.replace("-", "_")}'
+        yield from ('--resource', f'{words[0]}{name}={value}')
 
 
 def strip_arguments(words: Sequence[str], commands: Iterable[str]) -> Sequence[str]:

@@ -78,11 +78,11 @@ class CreateInventory(base.ShowOne):
 
     def _refuse_existing_class(self, present: Mapping[str, Inventory]) -> None:
         """Refuse a class of which the provider has inventory already."""
-        name, provider = self.args.resource_class, self.args.provider
+        name, provider, total = self.args.resource_class, self.args.provider, self.args.total
         if name in present:
             raise errors.BadArgument(
                 f'{provider} has an inventory of {name} already: "placement resource provider '
-                f'inventory class set {provider} {name}" replaces it'
+                f'inventory set {provider} --amend --resource {name}={total}" changes its total'
             )
 
 

@@ -22,7 +22,12 @@ def test_an_empty_argument_is_refused_as_any_other(placement, command):
 @pytest.mark.parametrize(
     ('command', 'form'),
     [
-        ('inventory set {} VCPU --total 64', 'inventory class set {} VCPU --total 64'),
+        ('inventory set {} VCPU --total 64', 'inventory set {} --amend --resource VCPU=64'),
+        (
+            'inventory set {} VCPU --total=64 --allocation_ratio 8',
+            'inventory set {} --amend --resource VCPU=64 --resource VCPU:allocation_ratio=8',
+        ),
+        ('inventory set {} VCPU', 'inventory set {} --amend --resource VCPU=TOTAL'),
         ('inventory delete {} VCPU', 'inventory delete {} --resource-class VCPU'),
         ('aggregate set {} a b', 'aggregate set {} --aggregate a --aggregate b'),
         ('list {}', 'show {}'),

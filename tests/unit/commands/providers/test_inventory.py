@@ -84,7 +84,8 @@ ONE_CLASS = {
         CREATE,
         [READ],
         stderr=f'{RP} has an inventory of VGPU already: '
-        f'"placement resource provider inventory class set {RP} VGPU" replaces it\n',
+        f'"placement resource provider inventory set {RP} --amend --resource VGPU=4" changes '
+        'its total\n',
         status=1,
     ),
     'a creation with --generation is not': Case(
