@@ -242,10 +242,15 @@ def test_resize_changes_amounts_and_keeps_everything_else(client, placement, kin
         ('--resource VCPU=17', 'does not grant 17 VCPU at once'),
         ('--resource MEMORY_MB=300', 'does not grant 300 MEMORY_MB at once'),
         ('--resource DISK_GB=500', 'storage has no room: 490 DISK_GB needed, 489 free'),
-        ('--resource VGPU=1', 'does not hold VGPU, and resize adds no class: use '),
+        (
+            '--resource VGPU=1',
+            'does not hold VGPU, and resize adds no class\nNext: "allocation set" replaces all that '
+            'it holds, so name all of it: placement resource provider allocation set '
+            f'{SERVER} --allocation rp=',
+        ),
         (
             '--resource VCPUS=5',
-            'does not hold VCPUS. Did you mean "VCPU"? Resize adds no class: use ',
+            'does not hold VCPUS. Did you mean "VCPU"? Resize adds no class\n',
         ),
         (
             '--resource MEMORY_MB=0.25GB',

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import shlex
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
@@ -220,7 +221,7 @@ class ResizeAllocation(ChangeCommand):
         """Return a consumer with new amounts on a provider; None: on the only one with a class."""
         allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
         for name, amount in amounts.items():
-            holder = self._find_provider_with_class(consumer, name, provider)
+            holder = self._find_provider_with_class(consumer, name, amount, provider)
             if not amount:
                 raise errors.PlacementError(
                     f'{name}=0 would free the class: use {self.program} resource provider '
@@ -229,8 +230,13 @@ class ResizeAllocation(ChangeCommand):
             allocations[holder][name] = amount
         return replace(consumer, allocations=allocations)
 
-    def _find_provider_with_class(self, consumer: Consumer, name: str, provider: str | None) -> str:
-        """Return the UUID of the given or the only provider where a consumer has a class."""
+    def _find_provider_with_class(
+        self, consumer: Consumer, name: str, amount: int, provider: str | None
+    ) -> str:
+        """Return the UUID of the given or the only provider where a consumer has a class.
+
+        :param amount: the desired one
+        """
         holding = [
             uuid
             for uuid, part in consumer.allocations.items()
@@ -242,12 +248,13 @@ class ResizeAllocation(ChangeCommand):
             held = {name for part in consumer.allocations.values() for name in part}
             exists = name in api.resource_class.list(self.client)
             near = '' if exists else suggest_similar(name, held)
-            remedy = f'use {self.program} resource provider allocation set'
-            raise errors.PlacementError(
-                f'{lacking}{near} Resize adds no class: {remedy}'
+            refusal = errors.PlacementError(
+                f'{lacking}{near} Resize adds no class'
                 if near
-                else f'{lacking}, and resize adds no class: {remedy}'
+                else f'{lacking}, and resize adds no class'
             )
+            refusal.next_steps = () if near else (self._describe_addition(consumer, name, amount),)
+            raise refusal
         if len(holding) > 1:
             names = api.resource_provider.read_names(self.client, consumer.allocations)
             listed = ', '.join(sorted(names.get(uuid, uuid) for uuid in holding))
@@ -255,6 +262,23 @@ class ResizeAllocation(ChangeCommand):
                 f'Consumer {consumer.uuid} holds {name} on {listed}: choose one with --provider'
             )
         return holding[0]
+
+    def _describe_addition(self, consumer: Consumer, name: str, amount: int) -> str:
+        """Return the command that writes all that a consumer holds, and a class more."""
+        names = api.resource_provider.read_names(self.client, consumer.allocations)
+        provider = self.args.provider or (min(names.values()) if len(names) == 1 else 'PROVIDER')
+        held = [(names.get(uuid, uuid), part) for uuid, part in consumer.allocations.items()]
+        words = itertools.chain.from_iterable(
+            ('--allocation', ','.join([f'rp={rp}', *(f'{c}={part[c]}' for c in part)]))
+            for rp, part in [*held, (provider, {name: amount})]
+        )
+        owner = ['--project-id', consumer.project_id or '', '--user-id', consumer.user_id or '']
+        kind = ['--consumer-type', consumer.type] if consumer.type else []
+        command = shlex.join([consumer.uuid, *words, *owner, *kind])
+        return (
+            '"allocation set" replaces all that it holds, so name all of it: '
+            f'placement resource provider allocation set {command}'
+        )
 
     def _refuse_lack_of_room(self, before: Consumer, after: Consumer) -> None:
         from placementclient.producers.consumer_edit import check_room, list_changed_providers
