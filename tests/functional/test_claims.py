@@ -244,8 +244,8 @@ def test_resize_changes_amounts_and_keeps_everything_else(client, placement, kin
         ('--resource DISK_GB=500', 'storage has no room: 490 DISK_GB needed, 489 free'),
         (
             '--resource VGPU=1',
-            'does not hold VGPU, and resize adds no class\nNext: "allocation set" replaces all that '
-            'it holds, so name all of it: placement resource provider allocation set '
+            'does not hold VGPU, and resize adds no class\nNext: "allocation set" replaces all '
+            'that it holds, so name all of it: placement resource provider allocation set '
             f'{SERVER} --allocation rp=',
         ),
         (
