@@ -58,94 +58,119 @@ def read_specification(document: Cursor) -> Spec:
 
     In the end all have the long form, ``trees``, ``providers`` and ``moves``. Each provider of a
     declared tree becomes an entry of ``providers``, and so does a new target that a move names.
-    ``places`` says where a fault of such an entry is in the file: for ``{name: gpu, children:
-    [{name: gpu_1}], moves: …}`` it has ``('providers', 1): ('children', 0)``.
     """
-    fields, places = _read_long_form(document)
-    entries: list[ProviderSpec] = [*fields.pop('providers', ())]
-    trees = fields.get('trees')
-    if isinstance(trees, tuple):
-        fields['trees'] = _add_declared_trees(document, trees, entries, places)
-    moves = _name_targets(document, fields.pop('moves', ()), entries, places)
-    if 'trees' not in fields and any(has_placeholder(move.source) for move in moves):
+    form = _read_long_form(document)
+    if form.declared:
+        form.select_declared_trees()
+    form.name_targets()
+    if 'trees' not in form.fields and any(has_placeholder(move.source) for move in form.moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
-    spec = Spec(moves=moves, providers=tuple(entries), **fields, document=document, places=places)
+    spec = Spec(
+        moves=form.moves,
+        providers=tuple(form.entries),
+        **form.fields,
+        document=document,
+        places=form.places,
+    )
     _refuse_repeated_providers(spec)
     return spec
 
 
-def _read_long_form(document: Cursor) -> tuple[dict[str, Any], dict[Keys, Keys]]:
-    """Return the values of a specification by the keys of the long form.
+class _LongForm:
+    """A specification on the way to its long form.
 
-    :return: with the values, the place in the file of each key that the long form has elsewhere
+    :ivar entries: the value of ``providers``; :attr:`moves` is that of ``moves``
+    :ivar fields: the values of the other keys
+    :ivar declared: the trees that the file declares in place of a selection of trees
+    :ivar places: by keys of the long form, the keys in the file, where these are others. In a
+        list of moves, ``('moves',): ()``. In the declared tree ``{name: gpu, children: [{name:
+        gpu_1}], moves: …}``, ``('trees', 0): ()`` for the tree, ``('providers', 1): ('children',
+        0)`` for the entry of the child, and ``('trees', 'name', 0): ('name',)`` for the selection
     """
+
+    def __init__(
+        self,
+        document: Cursor,
+        fields: dict[str, Any],
+        declared: Sequence[DeclaredProvider],
+        places: dict[Keys, Keys],
+    ) -> None:
+        self._document = document
+        self.entries: list[ProviderSpec] = [*fields.pop('providers', ())]
+        self.moves: tuple[Move, ...] = fields.pop('moves', ())
+        self.fields, self.declared, self.places = fields, declared, places
+
+    def _add_entry(self, entry: ProviderSpec, at: Keys) -> None:
+        """Add an entry of ``providers``, with its keys in the file."""
+        self.places['providers', len(self.entries)] = at
+        self.entries.append(entry)
+
+    def select_declared_trees(self) -> None:
+        """Select the declared trees by their names, and add an entry for each provider of them."""
+        indexes = range(len(self.declared))
+        keys: list[Keys] = [self.places.get(('trees', n), ('trees', n)) for n in indexes]
+        for entry, at in flatten_trees(self.declared, keys):
+            read_template(self._document.descend(*at, 'name'), ())
+            self._add_entry(entry, at)
+        for index, at in enumerate(keys):
+            self.places['trees', 'name', index] = *at, 'name'
+        names = tuple(escape_pattern(tree.name) for tree in self.declared)
+        self.fields['trees'] = TreeSelection(names)
+
+    def name_targets(self) -> None:
+        """Put names of targets in place of the UUIDs that moves or entries name.
+
+        Each new target without an entry gets one.
+        """
+        named = {entry.uuid: entry.name for entry in self.entries if entry.uuid}
+        start = self.places.get(('moves',), ('moves',))
+        for index, move in enumerate(self.moves):
+            uuid = normalize_uuid(move.target)
+            if move.name is None:
+                continue
+            if uuid not in named:
+                named[uuid] = move.name
+                self._add_entry(ProviderSpec(move.name, move.source, uuid=uuid), (*start, index))
+            elif named[uuid] != move.name:
+                at = self._document.descend(*start, index, 'name')
+                raise at.error(f'{uuid} is {named[uuid]}')
+        self.moves = tuple(
+            structs.replace(
+                move,
+                target=move.name or named.get(normalize_uuid(move.target), move.target),
+                name=None,
+            )
+            for move in self.moves
+        )
+
+
+def _read_long_form(document: Cursor) -> _LongForm:
+    """Read the values of a specification in any of its forms."""
     if isinstance(document.value, list):
-        return {'moves': document.sequence(lambda item: _read_move(item, ()))}, {('moves',): ()}
+        moves = document.sequence(lambda item: _read_move(item, ()))
+        return _LongForm(document, {'moves': moves}, (), {('moves',): ()})
     if isinstance(document.value, Mapping) and 'name' in document.value:
         fields = document.fields({**DECLARED, **_BESIDE_TREES})
         tree = {key: fields.pop(key) for key in DECLARED if key in fields}
-        return fields | {'trees': (DeclaredProvider(**tree),)}, {('trees', 0): ()}
-    return document.fields({'trees': _read_trees, **_BESIDE_TREES}), {}
-
-
-def _add_declared_trees(
-    document: Cursor,
-    trees: Sequence[DeclaredProvider],
-    entries: list[ProviderSpec],
-    places: dict[Keys, Keys],
-) -> TreeSelection:
-    """Add an entry and its place for each provider of trees; return a selection of the trees."""
-    keys: list[Keys] = [places.get(('trees', n), ('trees', n)) for n in range(len(trees))]
-    for entry, at in flatten_trees(trees, keys):
-        read_template(document.descend(*at, 'name'), ())
-        places['providers', len(entries)] = at
-        entries.append(entry)
-    for index, at in enumerate(keys):
-        places['trees', 'name', index] = *at, 'name'
-    return TreeSelection(tuple(escape_pattern(tree.name) for tree in trees))
-
-
-def _name_targets(
-    document: Cursor,
-    moves: Sequence[Move],
-    entries: list[ProviderSpec],
-    places: dict[Keys, Keys],
-) -> tuple[Move, ...]:
-    """Return the moves with names of targets in place of the UUIDs that moves or entries name.
-
-    Add an entry and its place for each new target without one.
-    """
-    named = {entry.uuid: entry.name for entry in entries if entry.uuid}
-    start = places.get(('moves',), ('moves',))
-    for index, move in enumerate(moves):
-        uuid = normalize_uuid(move.target)
-        if move.name is None:
-            continue
-        if uuid not in named:
-            named[uuid] = move.name
-            places['providers', len(entries)] = *start, index
-            entries.append(ProviderSpec(move.name, move.source, uuid=uuid))
-        elif named[uuid] != move.name:
-            raise document.descend(*start, index, 'name').error(f'{uuid} is {named[uuid]}')
-    return tuple(
-        structs.replace(
-            move, target=move.name or named.get(normalize_uuid(move.target), move.target), name=None
-        )
-        for move in moves
-    )
+        return _LongForm(document, fields, [DeclaredProvider(**tree)], {('trees', 0): ()})
+    fields = document.fields({'trees': _read_trees, **_BESIDE_TREES})
+    # A list declares trees, a mapping selects them.
+    declared = fields.pop('trees') if isinstance(fields.get('trees'), tuple) else ()
+    return _LongForm(document, fields, declared, {})
 
 
 def _refuse_repeated_providers(spec: Spec) -> None:
     """Raise an error if two entries have the same name or UUID."""
     names: set[str] = set()
-    uuids: set[str | None] = set()
+    uuids: set[str] = set()
     for index, entry in enumerate(spec.providers):
         if entry.name in names:
             raise spec.make_error(f'{entry.name} appears twice', 'providers', index)
-        if entry.uuid in uuids - {None}:
-            raise spec.make_error(f'{entry.uuid} appears twice', 'providers', index, 'uuid')
+        if entry.uuid:
+            if entry.uuid in uuids:
+                raise spec.make_error(f'{entry.uuid} appears twice', 'providers', index, 'uuid')
+            uuids.add(entry.uuid)
         names.add(entry.name)
-        uuids.add(entry.uuid)
 
 
 def _read_moves(cursor: Cursor) -> tuple[Move, ...]:
@@ -190,17 +215,16 @@ def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     source, target, moved = (fields[key] for key in needed)
     renamed = sort_keys(fields.get('as', {}))
     faults, consumers = Faults(), dict[str, dict[str, int | None]]()
-    for moved_class in renamed:
-        if moved_class not in moved:
-            fault = cursor.descend('as', moved_class).error(
-                f'{moved_class} is not in moved_resources'
-            )
-            faults.errors.append(fault)
+    for moved_class in [name for name in renamed if name not in moved]:
+        with faults.collect():
+            at = cursor.descend('as', moved_class)
+            raise at.error(f'{moved_class} is not in moved_resources')
     with faults.collect():
         consumers = _read_consumers(fields.get('consumers', {}), moved)
-    if 'name' in fields and (not is_uuid(target) or is_pattern(source)):
-        reason = 'names a new provider whose UUID is to_resource_provider, below one source'
-        faults.errors.append(cursor.descend('name').error(reason))
+    with faults.collect():
+        if 'name' in fields and (not is_uuid(target) or is_pattern(source)):
+            reason = 'names a new provider whose UUID is to_resource_provider, below one source'
+            raise cursor.descend('name').error(reason)
     faults.raise_collected()
     traits, name = fields.get('moved_traits', ()), fields.get('name')
     return Move(source, target, moved, renamed, traits, sort_keys(consumers), name)
