@@ -83,7 +83,7 @@ class HealAllocation(ChangeCommand):
         from placementclient.nova import records, service
         from placementclient.producers.heal import HealProducer
 
-        flavors = self._read_flavors_by_id()
+        flavors = service_lists.read_flavors_by_id(self.args.flavors)
         sources = service_lists.get_sources()
         parse = partial(records.decode_server_details, flavors=flavors)
         source = service_lists.ListSource(NOVA, service.servers, parse, Server, _join_servers)
@@ -143,17 +143,6 @@ class HealAllocation(ChangeCommand):
                     'the server'
                 )
         return ports
-
-    def _read_flavors_by_id(self) -> dict[str, Flavor]:
-        from placementclient.files import disk, kinds
-        from placementclient.nova import records
-
-        path = self.args.flavors
-        return (
-            records.decode_flavors_by_id(disk.read_document(path, kinds.LISTS['flavors']), path)
-            if path
-            else {}
-        )
 
     def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:
         """Return whether Nova still has a server with the same flavor, host, state and owner."""

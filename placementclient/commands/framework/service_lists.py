@@ -198,6 +198,15 @@ def make_quota_source(project_ids: Sequence[str]) -> ListSource[Mapping[str, Map
     )
 
 
+def read_flavors_by_id(path: str | None) -> dict[str, Flavor]:
+    """Return the flavors of a file by ID; none without a file."""
+    from placementclient.files import disk, kinds
+    from placementclient.nova import records
+
+    flavors = kinds.LISTS['flavors']
+    return records.decode_flavors_by_id(disk.read_document(path, flavors), path) if path else {}
+
+
 def list_named_sources(option: str | list[str] | None) -> list[str]:
     """Return the files and services in the value of the option of a list; none without a value."""
     return [option] if isinstance(option, str) else option or []

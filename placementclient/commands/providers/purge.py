@@ -106,17 +106,11 @@ class PurgeProvider(ChangeCommand):
 
     def _read_servers(self) -> Mapping[str, Server] | None:
         """Return the servers of ``--servers`` by UUID; None without the option."""
-        from placementclient.files import disk, kinds
         from placementclient.nova import records
 
         if not self.args.servers:
             return None
-        path = self.args.flavors
-        flavors = (
-            records.decode_flavors_by_id(disk.read_document(path, kinds.LISTS['flavors']), path)
-            if path
-            else {}
-        )
+        flavors = service_lists.read_flavors_by_id(self.args.flavors)
         parse = partial(records.decode_servers, flavors=flavors)
         source = service_lists.get_sources().servers._replace(parse=parse)
         return source.read(self, *self.args.servers)

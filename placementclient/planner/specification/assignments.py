@@ -102,6 +102,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
     written = split_lines(text.lstrip('\ufeff'))
     lines = (f'{line}\n' if _is_data_line(line) else '\n' for line in written)
     reader = csv.reader(lines, strict=True)
+    again = '' if text.endswith('\n') else '. If the last line is cut off, copy the file again'
     try:
         for cells in reader:
             if not any(cells):
@@ -115,7 +116,8 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
                 )
             elif len(cells) != len(header):
                 fields = format_count(len(cells), 'field')
-                faults.errors.append(row.error(f'{fields}, the header has {len(header)}'))
+                end = again if reader.line_num == len(written) else ''
+                faults.errors.append(row.error(f'{fields}, the header has {len(header)}{end}'))
             else:
                 yield {
                     name: Cursor(cell.strip(), path, name, reader.line_num)
@@ -123,7 +125,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
                     if cell.strip()
                 }
     except csv.Error as reason:
-        faults.errors.append(errors.BadFile(path, str(reason), reader.line_num))
+        faults.errors.append(errors.BadFile(path, f'{reason}{again}', reader.line_num))
 
 
 def _read_document(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:

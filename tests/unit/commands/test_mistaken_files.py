@@ -2,7 +2,6 @@
 """Typical mistakes with files: each message says which file it is, and what to type next."""
 
 import errno
-import json
 import os
 import pwd
 import re
@@ -315,27 +314,6 @@ def test_a_file_without_its_content_is_told_with_the_way_to_get_it(
     (tmp_path / 'file').write_text(content)
     refused = placement(f'resource provider snapshot show {tmp_path}/file').stderr
     assert refused.startswith(f'{tmp_path}/file:{message}')
-
-
-@pytest.mark.parametrize(
-    'swapped',
-    [
-        ({'migrations': []}, {'servers': []}),
-        ([{'UUID': 'x', 'Source Node': 'a'}], [{'ID': 'y', 'Flavor': 'f'}]),
-    ],
-)
-def test_an_audit_checks_nothing_with_lists_that_are_swapped(placement, tmp_path, swapped):
-    cloud = save(tmp_path, 'cloud.json', small())
-    servers, migrations = tmp_path / 'a.json', tmp_path / 'b.json'
-    for path, document in zip((servers, migrations), swapped, strict=True):
-        path.write_text(json.dumps(document))
-    command = f'resource provider audit --snapshot {cloud}'
-    refused = placement(f'{command} --servers {servers} --migrations {migrations}')
-    assert (refused.status, refused.stdout) == (1, '')
-    assert refused.stderr == (
-        f'{servers}: a list of migrations (--migrations takes it); --servers needs a list of '
-        'servers\n'
-    )
 
 
 @pytest.mark.parametrize('word', ['now', 'Current'])

@@ -183,15 +183,13 @@ def test_a_fault_in_the_text_is_told_with_its_line(snapshot, old, new, message):
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize('content', [b'null', b'[]', b'{}', b'7', b'"text"'])
-def test_other_documents_are_no_snapshot(content):
-    with pytest.raises(
-        errors.BadFile, match=r'^a.json: a file of an unknown kind; expected: a snapshot$'
-    ):
-        snapshots.decode_snapshot(content, 'a.json')
-
-
-@pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'# Notes\nand text\n'])
-def test_a_snapshot_that_is_no_json_is_refused(content):
-    with pytest.raises(errors.BadFile, match=r'^a.json: text, not JSON; expected: a snapshot$'):
+@pytest.mark.parametrize(
+    ('content', 'kind'),
+    [
+        *((content, 'a file of an unknown kind') for content in (b'null', b'[]', b'7', b'"text"')),
+        *((content, 'text, not JSON') for content in (b'- name: a', b'<html>', b'# Notes\ntext\n')),
+    ],
+)
+def test_other_documents_are_no_snapshot(content, kind):
+    with pytest.raises(errors.BadFile, match=f'^a.json: {kind}; expected: a snapshot$'):
         snapshots.decode_snapshot(content, 'a.json')

@@ -177,6 +177,14 @@ BAD_ROWS = {
     f'- consumer_uuid: {A}\n  resource_clas: VGPU\n': (
         'rows:2: [0].resource_clas: unknown key. Did you mean "resource_class"?'
     ),
+    HEADER + f'{A},VGPU\n{A},"VG': (
+        'rows:2: 2 fields, the header has 5; rows:3: unexpected end of data. If the last line is '
+        'cut off, copy the file again'
+    ),
+    HEADER + f'{A},VGPU\n{A},VGPU': (
+        'rows:2: 2 fields, the header has 5; rows:3: 2 fields, the header has 5. If the last line '
+        'is cut off, copy the file again'
+    ),
     f'- consumer_uuid: {A}\n': 'rows:1: [0]: resource_class is missing',
     f'consumer_uuid: {A}\n': 'rows: a file of an unknown kind; expected: a file of assignments',
 }
