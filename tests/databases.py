@@ -28,7 +28,6 @@ TESTS = [
         'reshape_apply',
         'reshape_drift',
         'reshape_rollback',
-        'reshape_additions',
         'bulk',
     )
 ]

@@ -50,23 +50,31 @@ def test_a_part_of_a_consumer_is_no_consumer(placement, service):
     )
 
 
-def test_the_beginning_of_a_class_is_answered_with_the_class(placement, service, tmp_path):
-    refusal = fault(
-        400, 'Invalid resource class in resources parameter: No such resource class MEM.'
-    )
-    service.answer(
-        Exchange('GET /resource_providers?resources=MEM:4', refusal),
-        get('/resource_classes', CLASSES),
-    )
-    refused = placement('resource provider list --resource MEM=4').stderr
-    assert 'Did you mean "MEMORY_MB"?' in refused
-
-
-def test_a_ratio_below_zero_is_refused(placement):
-    edit = 'inventory set --all --amend --resource VCPU:allocation_ratio=-8 --dry-run'
-    result = placement(f'resource provider {edit}')
-    assert result.status == 1
-    assert 'VCPU:allocation_ratio=-8' in result.stderr
+@pytest.mark.parametrize(
+    ('options', 'query', 'sentence', 'existing', 'meant'),
+    [
+        (
+            '--resource MEM=4',
+            'resources=MEM:4',
+            'Invalid resource class in resources parameter: No such resource class MEM.',
+            get('/resource_classes', CLASSES),
+            'MEMORY_MB',
+        ),
+        (
+            '--required compute_node',
+            'required=compute_node',
+            'Invalid trait(s) in "required" parameter: No such trait(s): compute_node.',
+            get('/traits', {'traits': ['COMPUTE_NODE']}),
+            'COMPUTE_NODE',
+        ),
+    ],
+)
+def test_a_refused_name_is_answered_with_the_one_that_is_meant(
+    placement, service, options, query, sentence, existing, meant
+):
+    service.answer(Exchange(f'GET /resource_providers?{query}', fault(400, sentence)), existing)
+    refused = placement(f'resource provider list {options}', version='1.39').stderr
+    assert f'Did you mean "{meant}"?' in refused
 
 
 def test_the_form_of_an_allocation_is_named(placement):
@@ -78,12 +86,31 @@ def test_the_form_of_an_allocation_is_named(placement):
     assert result.stderr.endswith('compute1,VCPU=2. Expected rp=PROVIDER,CLASS=AMOUNT\n')
 
 
-def test_a_trait_without_its_prefix_is_answered_with_whole_names():
-    existing = ['CUSTOM_GPU', 'HW_GPU_API_VULKAN', 'HW_CPU_X86_AVX']
-    answer = names.suggest_remedy(['GPU'], existing, 'placement trait create')
-    own = 'Names of your own begin with CUSTOM_'
-    assert answer == f'. Did you mean "CUSTOM_GPU" or "HW_GPU_API_VULKAN"? {own}'
-    assert names.suggest_remedy(['QWX'], existing, 'x') == '. Names of your own begin with CUSTOM_'
+OWN = 'Names of your own begin with CUSTOM_'
+GPUS = ['CUSTOM_GPU', 'HW_GPU_API_VULKAN', 'HW_CPU_X86_AVX']
+COMMON = ['COMPUTE_NODE', 'MEMORY_MB', 'VCPU', 'CUSTOM_RAW']
+
+
+@pytest.mark.parametrize(
+    ('typed', 'existing', 'answer'),
+    [
+        ('GPU', GPUS, f'. Did you mean "CUSTOM_GPU" or "HW_GPU_API_VULKAN"? {OWN}'),
+        ('QWX', GPUS, f'. {OWN}'),
+        ('compute_node', COMMON, '. Did you mean "COMPUTE_NODE"?'),
+        ('mem', COMMON, '. Did you mean "MEMORY_MB"?'),
+        ('RAM', COMMON, '. Did you mean "MEMORY_MB"?'),
+        ('CUSTOM_SDS', ['COMPUTE_NODE', 'CUSTOM_SSD'], '. Did you mean "CUSTOM_SSD"?'),
+        # A custom name is not taken for a standard one.
+        ('CUSTOM_NODE', ['COMPUTE_NODE'], ''),
+        (
+            'custom_gpu',
+            GPUS[2:],
+            '. A name is CUSTOM_ and then A to Z, 0 to 9, _. Did you mean "CUSTOM_GPU"?',
+        ),
+    ],
+)
+def test_an_unknown_name_is_answered_with_names_that_are_meant(typed, existing, answer):
+    assert names.suggest_remedy([typed], existing, '') == answer
 
 
 UUID_OF_RACK = (
@@ -262,32 +289,6 @@ def test_amend_suggests_a_class_that_the_provider_has(placement, service, dry_ru
     assert (result.status, result.stderr.startswith(sentence)) == (status, True), result.stderr
 
 
-@pytest.mark.parametrize(
-    ('typed', 'meant'),
-    [('compute_node', 'COMPUTE_NODE'), ('mem', 'MEMORY_MB'), ('RAM', 'MEMORY_MB')],
-)
-def test_a_name_in_lower_case_and_a_common_word_are_answered_with_the_name(typed, meant):
-    existing = ['COMPUTE_NODE', 'MEMORY_MB', 'VCPU', 'CUSTOM_RAW']
-    assert names.suggest_remedy([typed], existing, '') == f'. Did you mean "{meant}"?'
-
-
-def test_a_trait_in_lower_case_is_answered_with_the_trait(placement, service):
-    sentence = 'Invalid trait(s) in "required" parameter: No such trait(s): compute_node.'
-    service.answer(
-        Exchange('GET /resource_providers?required=compute_node', fault(400, sentence)),
-        get('/traits', {'traits': ['COMPUTE_NODE']}),
-    )
-    refused = placement('resource provider list --required compute_node', version='1.39')
-    assert 'Did you mean "COMPUTE_NODE"?' in refused.stderr
-
-
-def test_a_part_of_a_consumer_that_is_deleted_is_no_consumer(placement, service):
-    refusal = fault(404, f"No allocations for consumer '{CONSUMER[:8]}'")
-    service.answer(Exchange(f'DELETE /allocations/{CONSUMER[:8]}', refusal))
-    result = placement(f'resource provider allocation delete {CONSUMER[:8]}')
-    assert f'{CONSUMER[:8]} is not a whole UUID. Look for it: placement ' in result.stderr
-
-
 def test_a_trait_against_the_rule_is_answered_with_the_rule_and_a_name(placement, service):
     sentence = 'The trait is invalid. A valid trait must be no longer than 255 characters'
     service.answer(Exchange('PUT /traits/gold-a', fault(400, sentence)))
@@ -319,27 +320,19 @@ def test_a_consumer_without_allocations_is_named(placement, service):
     assert (result.status, result.stderr) == (0, f'No consumer {CONSUMER} has allocations\n')
 
 
-def test_an_unknown_custom_name_is_not_answered_with_a_standard_one():
-    existing = ['COMPUTE_NODE', 'CUSTOM_SSD']
-    assert names.suggest_remedy(['CUSTOM_NODE'], ['COMPUTE_NODE'], '') == ''
-    assert names.suggest_remedy(['CUSTOM_SDS'], existing, '') == '. Did you mean "CUSTOM_SSD"?'
-
-
 def test_an_unknown_project_is_named(placement, service):
     service.answer(get('/usages?project_id=admin', {'usages': {}}))
     result = placement('resource usage show admin', version='1.9')
     assert (result.status, result.stderr) == (0, 'No usage of a project with the ID admin\n')
 
 
-def test_a_custom_name_in_small_letters_is_answered_in_capitals():
-    answer = names.suggest_remedy(['custom_gpu'], ['HW_CPU_X86_AVX'], 'placement trait create')
-    assert answer.endswith('Did you mean "CUSTOM_GPU"?')
-
-
-@pytest.mark.parametrize('command', ['resize {} --resource VCPU=1', 'unset {}'])
+@pytest.mark.parametrize('command', ['resize {} --resource VCPU=1', 'unset {}', 'delete {}'])
 def test_a_part_of_a_consumer_in_an_error_is_said_to_be_one(placement, service, command):
-    answer = {'allocations': {}, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 1}
-    service.answer(get(f'/allocations/{CONSUMER[:8]}', answer))
+    path = f'/allocations/{CONSUMER[:8]}'
+    nothing = {'allocations': {}, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 1}
+    refusal = fault(404, f"No allocations for consumer '{CONSUMER[:8]}'")
+    is_read = not command.startswith('delete')
+    service.answer(get(path, nothing) if is_read else Exchange(f'DELETE {path}', refusal))
     refused = placement(f'resource provider allocation {command.format(CONSUMER[:8])}')
     assert f'{CONSUMER[:8]} is not a whole UUID. Look for it: placement ' in refused.stderr
 
