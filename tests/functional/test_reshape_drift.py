@@ -105,15 +105,6 @@ def totals(snapshot):
     return result
 
 
-@pytest.mark.parametrize('when', ['before', 'POST /reshaper'])
-def test_apply_moves_a_new_consumer_that_has_one_place(client, path, when):
-    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), children=1)
-    outcome = applied(client, path, plan, allocate('new', 2), when)
-    assert outcome.exit_status is ExitStatus.DONE, outcome
-    gpu = plan.changes[0].providers[1].uuid
-    assert consumer_of(client, 'new').allocations[gpu] == {'VGPU': 2}
-
-
 def test_apply_moves_the_amounts_of_a_consumer_that_was_deleted_and_made_again(client, path):
     """Its generation is that of the plan again."""
     before = clouds.loaded(client, clouds.cloud())

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient.api import allocation, resource_provider
 from placementclient.changes.tree_queue import OtherService
 from placementclient.model.outcomes import TreeState
 from placementclient.model.snapshots import Origin
@@ -21,17 +20,6 @@ def planned(client, service=URL):
     """A plan, made of what is there; its file says that it was made elsewhere."""
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2, servers=2)), 2)
     return replace(plan, origin=Origin('2026-11-22T00:00:00+00:00', service))
-
-
-def test_a_missing_tree_is_left_alone_where_the_others_exist(client, tmp_path):
-    """The others are there: this is the service, and the host was removed."""
-    plan, path = planned(client, client.service), str(tmp_path / 'journal')
-    gone = uuid_of('compute0')
-    for consumer in clouds.captured(client).consumers_on(gone):
-        allocation.delete(client, consumer.uuid)
-    resource_provider.delete(client, gone)
-    outcome = engines.apply(client, plan, path, trees=['compute0'])
-    assert [tree.state for tree in outcome.trees] == [TreeState.LEFT_ALONE]
 
 
 def test_a_plan_of_another_url_is_applied_where_all_trees_are_equal(client, tmp_path):

@@ -190,19 +190,6 @@ def test_restore_refuses_to_change_an_existing_provider(client, placement, file,
     assert content(clouds.captured(client)) == before
 
 
-def test_restore_leaves_a_changed_consumer_alone(client, placement, file):
-    restore.load_snapshot(client, disk.read_snapshot(file))
-    changed = allocation.show(client, uuid_of('INSTANCE')).value
-    allocation.set(client, replace(changed, allocations={CHILD: {'CUSTOM_A': 1}}))
-    newcomer = replace(changed, uuid=uuid_of('newcomer'), generation=None)
-    allocation.set(client, replace(newcomer, allocations={CHILD: {'CUSTOM_A': 1}}))
-    before = content(clouds.captured(client))
-    result = placement(f'{COMMAND} {file} --missing {LEFT}')
-    moved = f'consumer {changed.uuid} left alone it has moved or changed since, and is on child'
-    assert (result.status, result.stdout) == (6, f'{moved}\n')
-    assert content(clouds.captured(client)) == before
-
-
 def test_restore_does_not_overwrite_another_writer(client):
     """Another writer, between the allocations and the limits of what is over-committed."""
 
