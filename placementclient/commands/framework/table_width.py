@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The columns that are hidden on every terminal: they are for programs.
 _FOR_PROGRAMS = ('generation', 'consumer_generation', 'is_damage')
-#: The columns that are hidden after the empty ones, in this order; then those on the right.
+#: The columns that are hidden early, in this order: see :func:`_order_hideable_columns`.
 _HIDDEN_FIRST = (
     'root_provider_uuid',
     'parent_provider_uuid',
@@ -33,34 +33,31 @@ _HIDDEN_FIRST = (
     'providers',
     'before',
 )
-#: The columns that people act on.
-_NEEDED = (
-    'command',
-    'uuid',
-    'name',
-    'tree',
-    'resource provider',
-    'resource_provider',
-    'consumer',
-    'state',
-    'free',
-)
-#: The columns that are hidden last; UUIDs of providers only if the column ``name`` stands for them.
-_HIDDEN_LAST = ('resource provider', 'resource_provider', 'allocation', 'resources')
+#: The UUIDs of providers, which are hidden only if the column ``name`` stands for them.
+_PROVIDER_UUIDS = ('resource provider', 'resource_provider')
+#: The columns that are hidden last, in this order.
+_HIDDEN_LAST = (*_PROVIDER_UUIDS, 'allocation', 'resources')
 #: The column whose texts are typed. Like those that say what is wrong, or what is allocated, they
 #: are never cut.
 _COMMAND = 'command'
 _UNCUT = (_COMMAND, 'message', 'reason', 'allocation', 'resources')
+#: The columns that people act on.
+_NEEDED = (_COMMAND, 'uuid', 'name', 'tree', *_PROVIDER_UUIDS, 'consumer', 'state', 'free')
 #: The types of cells whose text may be wrapped.
 _TEXTS = (str, dict, list)
 #: A width that no table has: cliff wraps nothing.
 UNLIMITED = 1 << 20
 #: The width of a word from which on it may be cut, and the lines of a cell from which on it is.
 _LONG, _MOST_LINES = 24, 3
-#: The parts of a cell that are never broken: dates, amounts with units or classes, words.
+#: The parts of a cell that are never broken.
 _PART = re.compile(
-    r"\{?'\w+': \d+[,}]*|"
-    r'[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d: GMT]+|[\d.,]+ [KMGTPE]iB\b,?|[^ ,]+,?| +|,'
+    r"""
+    \{?'\w+':\ \d+[,}]*  # an amount of a dictionary: {'VCPU': 4,
+    | [A-Z][a-z]{2},\ \d\d\ [A-Z][a-z]{2}\ [\d:\ GMT]+  # a date: Mon, 02 Nov 2026 10:00:00 GMT
+    | [\d.,]+\ [KMGTPE]iB\b,?  # an amount with its unit: 1,023.5 GiB
+    | [^\ ,]+,? | \ + | ,  # a word, with its comma; what stands between words
+    """,
+    re.VERBOSE,
 )
 #: With or without hyphens, as Keystone writes them.
 _UUID = re.compile('[0-9a-f-]{32,36}', re.IGNORECASE)
@@ -138,6 +135,7 @@ class FittedFormatter:
         columns = [_Column(*pair, self._needed) for pair in zip(names, cells, strict=True)]
         shown = self._choose_fitting_columns(columns) if self._can_hide and listed else columns
         widths = [column.longest for column in shown]
+        # Long words are cut only where the table does not fit with whole ones.
         for least in ([column.whole for column in shown], [column.least for column in shown]):
             widths = self._compute_widths(widths, least)
         wrapped = [
@@ -215,20 +213,26 @@ class FittedFormatter:
 def _order_hideable_columns(
     columns: Sequence[_Column], spare: Iterable[str], needed: Sequence[str]
 ) -> Iterator[_Column]:
-    """Yield the columns that may be hidden, the least needed first."""
+    """Yield the columns that may be hidden, the least needed first.
+
+    :param spare: the names that the command hides first
+    :param needed: the names that the command keeps, unless they are empty or in _HIDDEN_LAST
+    """
     by_name = {column.name: column for column in columns}
     # A person knows a subject or a provider by its name.
     has_names = 'name' in by_name and all(map(str, by_name['name'].cells))
     first = [*(['subject'] if has_names else []), *spare, *_HIDDEN_FIRST]
-    last = [name for name in _HIDDEN_LAST if has_names or name not in _NEEDED]
+    last = [name for name in _HIDDEN_LAST if has_names or name not in _PROVIDER_UUIDS]
     kept = {*_NEEDED, *needed, *_HIDDEN_LAST}
     turn = [
         *(column for column in columns if column.is_empty),
         *(by_name[name] for name in first if name in by_name and name not in needed),
         *_list_repeated_uuids(columns, by_name.get(_COMMAND)),
+        # From right to left, as the column on the left says what a row is about.
         *(column for column in reversed(columns[1:]) if column.name not in kept),
         *filter(None, map(by_name.get, last)),
     ]
+    # A column that appears twice is hidden at its first place.
     yield from dict.fromkeys(turn)
 
 
