@@ -45,15 +45,7 @@ class ErrorHints:
         :param args: the options of the command
         """
         if isinstance(failure, _OF_URL) and failure.url:
-            from placementclient.client import unreachable
-
-            origin = unreachable.find_url_source(failure.url, sys.argv, os.environ)
-            # The other messages name it themselves.
-            named = f' {failure.url.partition("?")[0]}' if isinstance(failure, _FOREIGN) else ''
-            if not unreachable.has_scheme(failure.url):
-                bare = os.environ.get(origin) or f'{failure.url.partition("/")[0]}/…'
-                return f'. The URL is from {origin}: type http://{bare.rpartition("@")[2]}'
-            return f'. The URL{named} is from {origin}'
+            return _describe_url_source(failure.url, is_named=not isinstance(failure, _FOREIGN))
         if isinstance(failure, DatabaseError):
             return f'. The URL is from {_find_database_source(sys.argv, os.environ)}'
         consumer = vars(args).get('consumer')
@@ -72,6 +64,21 @@ class ErrorHints:
             typed = vars(args).get('name') or ''
             self._suggestions[key] = names.suggest_name(client, failure, typed)
         return self._suggestions[key]
+
+
+def _describe_url_source(url: str, *, is_named: bool) -> str:
+    """Return a sentence on the option or variable that has a URL, and on a missing scheme.
+
+    :param is_named: whether the error has the URL itself
+    """
+    from placementclient.client import unreachable
+
+    source = unreachable.find_url_source(url, sys.argv, os.environ)
+    if not unreachable.has_scheme(url):
+        bare = os.environ.get(source) or f'{url.partition("/")[0]}/…'
+        return f'. The URL is from {source}: type http://{bare.rpartition("@")[2]}'
+    name = '' if is_named else f' {url.partition("?")[0]}'
+    return f'. The URL{name} is from {source}'
 
 
 def _find_database_source(argv: Iterable[str], variables: Mapping[str, str]) -> str:
