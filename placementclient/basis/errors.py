@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from placementclient.basis.printable import cut_text
@@ -94,7 +94,7 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """The end of a message on a file that has nothing."""
+        """The end of a message on a file that is not such a file."""
         return self.source and f'. To {self.source}'
 
     @property
@@ -106,18 +106,31 @@ class FileKind(NamedTuple):
 class WrongFile(BadFile):
     """A file is not of the needed kind: missing, empty, cut off, or of another kind.
 
-    :param remedy: the end of the message, from a full stop on
+    :param remedy: the end of the message, from a full stop on; default: how to get such a file
+    :param taken: a clause on what takes a file of another kind
     """
 
     def __init__(
-        self, path: str, mistake: str, needed: FileKind, remedy: str = '', line: int | None = None
+        self,
+        path: str,
+        mistake: str,
+        needed: FileKind,
+        remedy: str = '',
+        line: int | None = None,
+        taken: str = '',
     ) -> None:
-        self.mistake, self._end = mistake, f'{needed.name}{remedy}'
+        self.mistake, self.taken = mistake, taken
+        self._end = f'{needed.name}{remedy or needed.remedy}'
         super().__init__(path, f'{mistake}; expected: {self._end}', line)
 
-    def name_taker(self, taker: str) -> BadFile:
-        """Return the same error with the option or the argument that took the file."""
-        return BadFile(self.path, f'{self.mistake}; {taker} needs {self._end}', self.line)
+    def name_taker(self, taker: str, flags: Container[str]) -> BadFile:
+        """Return the same error with the option or the argument that took the file.
+
+        :param flags: the options of the command; those of others are not named
+        """
+        is_of_other = self.taken.startswith('--') and self.taken.split()[0] not in flags
+        taken = f' ({self.taken})' if self.taken and not is_of_other else ''
+        return BadFile(self.path, f'{self.mistake}{taken}; {taker} needs {self._end}', self.line)
 
 
 class BadFiles(BadFile):

@@ -60,7 +60,9 @@ HOST_FACTS = FileKind(
     source=f'print the collector: {_OURS} reshape collector',
 )
 TAR = FileKind('a tar archive', '--host-facts takes it')
-ASSUMPTIONS = FileKind('a list of assumptions')
+ASSUMPTIONS = FileKind(
+    'a list of assumptions', '"placement resource capacity show --assume FILE" takes it'
+)
 BODY = FileKind('the body of a request to Placement')
 COMMANDS = FileKind('commands, one on each line')
 DEVICE_SPECS = FileKind('a nova.conf, or its device_spec')
@@ -89,7 +91,7 @@ LISTS = {
 #: The beginnings of files behind blanks and comments. The first that fits counts.
 _LOOKS = {
     r'SQLite format 3\0': FileKind(
-        'a SQLite database', '--os-placement-database sqlite:////folder/file takes it'
+        'a SQLite database', '"--os-placement-database sqlite:////folder/file" takes it'
     ),
     r'(?s:.{257})ustar': TAR,
     r'PK\x03\x04': FileKind('a ZIP archive', 'unzip unpacks it'),
@@ -104,6 +106,7 @@ _LOOKS = {
     r'(?s:.*\W)?from_resource_provider"?\s*:|(?s:.*^)[{\s]*"?moves"?\s*:': SPECIFICATION,
     r'[{\s]*"?(trees|additions)"?\s*:': SPECIFICATION,
     r'[\[{\s-]*"?name"?\s*:(?s:.*\W)inventories"?\s*:': TREES,
+    r'[\[-][\s{-]*("?name.*[,\n]\s*)?"?(add|like|match|with\w+|servers|plan)"?\s*:': ASSUMPTIONS,
     **{rf'\{{?\s*"?{key}"?\s*:': kind for key, kind in LISTS.items()},
     # A migration has an "Old Flavor".
     r'(\[\s*\{|-)(?s:.*)("|^[\s-]*)Flavor"?\s*:': LISTS['servers'],
@@ -138,9 +141,9 @@ def check_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -
     kind = find_kind(content)
     allowed = {kind.name for kind in (needed, *others)}
     if kind and kind.name not in allowed and allowed.isdisjoint(_find_lists(content)):
-        raise WrongFile(path, f'{kind.name} ({kind.taken})', needed)
+        raise WrongFile(path, kind.name, needed, taken=kind.taken)
     if not needed.may_be_empty and (lack := explain_missing_content(content)):
-        raise WrongFile(path, lack, needed, needed.remedy)
+        raise WrongFile(path, lack, needed)
 
 
 def _find_lists(content: bytes) -> set[str]:

@@ -45,7 +45,7 @@ def explain_errors(path: str, needed: FileKind | None = None) -> Iterator[None]:
         if reason.errno == errno.ENOENT:
             near = _suggest_file(path)
         if needed and reason.errno in (errno.ENOENT, errno.EISDIR):
-            raise errors.WrongFile(path, mistake, needed, near or needed.remedy) from None
+            raise errors.WrongFile(path, mistake, needed, near) from None
         raise errors.BadFile(path, mistake + near) from None
 
 

@@ -31,7 +31,7 @@ def parse_host_cells(text: str, path: str) -> dict[str, str]:
         cell_of_host[host] = uuid
         cells_by_name.setdefault(name, set()).add(uuid)
     if not cell_of_host:
-        raise errors.WrongFile(path, kinds.UNKNOWN, kinds.HOST_CELLS, kinds.HOST_CELLS.remedy)
+        raise errors.WrongFile(path, kinds.UNKNOWN, kinds.HOST_CELLS)
     unique = {
         uuids.pop(): name for name, uuids in cells_by_name.items() if name and len(uuids) == 1
     }

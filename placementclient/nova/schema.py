@@ -91,12 +91,11 @@ def locate_records(document: object, path: str, kind: type[ListRecord]) -> Itera
     """Yield each record of a list, or of the object around the list, before it is decoded."""
     records, key = document, kind.key
     needed = kinds.find_list_kind(kind)
-    source = f'. "{kind.source}" makes one' if kind.source else ''
     if isinstance(document, Mapping):
         try:
             link = find_next_page(document, key)
         except (AttributeError, KeyError, TypeError):
-            raise UnknownList(path, kinds.UNKNOWN, needed, source) from None
+            raise UnknownList(path, kinds.UNKNOWN, needed) from None
         if link is not None:
             marker = _MARKER.search(link)
             raise OnePage(path, _ONE_PAGE.format(key, f'marker {marker[1]}' if marker else link))
@@ -105,11 +104,11 @@ def locate_records(document: object, path: str, kind: type[ListRecord]) -> Itera
         mistake = 'plain text' if isinstance(document, str) else kinds.UNKNOWN
         if isinstance(document, Mapping):
             mistake = f'has no key "{key}"'
-        raise UnknownList(path, mistake, needed, source)
+        raise UnknownList(path, mistake, needed)
     for index, fields in enumerate(records):
         place = RecordPlace(path, f'{key}[{index}]', _drop_sdk_defaults(fields))
         if kind.marks and not _is_record_of(place, kind):
-            raise place.make_error(f'not of {needed.name}{source}')
+            raise place.make_error(f'not of {needed.name}{needed.remedy}')
         yield place
 
 

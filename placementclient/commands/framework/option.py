@@ -141,7 +141,7 @@ def find_taker(options: Sequence[Option], parsed_args: argparse.Namespace, fault
         words = list(map(str, value if isinstance(value, list) else [value]))
         # One option takes HOST=FILE. Of several with the same file, one may take its kind.
         paths = {*words, *(word.rpartition('=')[2] for word in words)}
-        is_right = option.is_output or f'({option.name} ' in fault.mistake
+        is_right = option.is_output or fault.taken.startswith(f'{option.name} ')
         if fault.path in paths and not is_right:
             return option.name
     return ''

@@ -321,7 +321,7 @@ class PlacementCommand(command.Command):
         named = failure
         if isinstance(failure, WrongFile):
             if taker := find_taker(self.options, self.args, failure):
-                named = failure.name_taker(taker)
+                named = failure.name_taker(taker, {f for o in self.options for f in o.flags})
         elif isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
         hint = self._error_hints.find_hint(failure, self.client_if_used, self.args)

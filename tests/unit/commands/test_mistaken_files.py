@@ -80,7 +80,10 @@ FILES = {
     'a list of servers (--servers takes it)': '[{"Nets": {"a": []}, "ID": "x", "Flavor": "m1"}]',
     'a list of migrations (--migrations takes it)': '- Source Node: a\n',
     'a list of flavors (--flavors takes it)': '{"flavors": []}',
-    'a SQLite database (--os-placement-database sqlite:////folder/file takes it)': (
+    'a list of assumptions ("placement resource capacity show --assume FILE" takes it)': (
+        '# Ten hosts.\n- name: "c{n}"\n  add: 10\n  like: compute1\n'
+    ),
+    'a SQLite database ("--os-placement-database sqlite:////folder/file" takes it)': (
         'SQLite format 3\0'
     ),
     'a table (add -f json to the command that printed it)': '+----+\n| ID |\n+----+\n',
@@ -142,6 +145,7 @@ audit --servers: a list of servers
 audit --services: a list of services
 audit --subnets: a list of subnets
 """[1:-1].splitlines()
+LISTS = tuple(f'a list of {key}' for key in ('servers', 'migrations', 'flavors'))
 #: The beginnings of the other kinds that an option takes.
 ACCEPTED = {
     '--spec': ('a plan (', 'a tree of providers'),
@@ -149,9 +153,9 @@ ACCEPTED = {
     '--devices': ('CSV',),
     '--device-spec': ('a configuration file',),
     '--cells': ('a table',),
-    '--requests': ('a list of',),
-    '--gone': ('a list of', 'rows of a table'),
-    '--ignore-consumer': ('a list of', 'rows of a table'),
+    '--requests': LISTS,
+    '--gone': (*LISTS, 'rows of a table'),
+    '--ignore-consumer': (*LISTS, 'rows of a table'),
 }
 
 
@@ -191,11 +195,16 @@ def test_a_file_of_another_kind_is_told_with_what_is_needed(placement, tmp_path,
     line = f'{BEGINNINGS.get(first, first)} {rest}'
     line = line.replace(taker, str(path)) if '<' in taker else f'{line} {path}'
     line = line.replace('= ', '=').format_map(files)
+    end = placement(line).stderr.partition('; ')[2]  # there is no file yet
+    assert end.startswith(f'{taker} needs {needed}')
+    points = [point for point in POINTS if line.startswith(point.name.replace('_', ' '))]
+    flags = {f for point in points for option in load_command(point).options for f in option.flags}
     for kind, content in FILES.items():
         path.write_text(content)
-        told = f'{path}: {kind}; {taker} needs {needed}\n'
+        own = re.sub(r' \((--\S+) .*', lambda use: use[0] if use[1] in flags else '', kind)
         is_refused = not kind.startswith((f'{needed} (', *ACCEPTED.get(taker, ())))
-        assert (placement(line).stderr == told) == is_refused, (kind, placement(line).stderr)
+        refused = placement(line).stderr == f'{path}: {own}; {end}'
+        assert refused == is_refused, (own, placement(line).stderr)
 
 
 def test_the_beginning_of_a_uuid_of_a_snapshot_is_answered_too(placement, tmp_path):
@@ -275,7 +284,7 @@ def test_an_empty_list_of_servers_is_named_with_the_command_that_makes_it(placem
 
 
 def test_the_keys_that_a_file_may_have_are_named_once(placement, tmp_path):
-    (tmp_path / 'tree.yaml').write_text('- {name: a, add: 1, like: c}\n')
+    (tmp_path / 'tree.yaml').write_text('- {name: a, added: 1, alike: c}\n')
     result = placement(f'resource provider tree apply {tmp_path}/tree.yaml --dry-run')
     assert [line.partition(': unknown key')[2] for line in result.stderr.splitlines()] == [
         ', known are name, uuid, inventories, traits, aggregates, children',
@@ -304,8 +313,8 @@ def test_a_missing_file_is_answered_with_one_of_a_similar_name(placement, tmp_pa
             '{"format": "placementclient/snapshot", "vers',
             '1: damaged or cut off; <file> needs a snapshot. Copy the file again, or make one: ',
         ),
-        ('{"what": 5}', ' a file of an unknown kind; <file> needs a snapshot\n'),
-        ('name: a\n', ' text, not JSON; <file> needs a snapshot\n'),
+        ('{"what": 5}', ' a file of an unknown kind; <file> needs a snapshot. To make one: '),
+        ('name: a\n', ' text, not JSON; <file> needs a snapshot. To make one: placement'),
     ],
 )
 def test_a_file_without_its_content_is_told_with_the_way_to_get_it(

@@ -101,7 +101,8 @@ def consumer(**fields):
 FAULTS: dict[str, tuple[Damage, str]] = {
     'format': (
         lambda content: content.update(format='other'),
-        'a file of an unknown kind; expected: a snapshot',
+        'a file of an unknown kind; expected: a snapshot. To make one: placement resource provider '
+        'snapshot save FILE',
     ),
     'version': (lambda content: content.update(version=3), 'snapshot version 3 is not known'),
     'missing': (
@@ -191,5 +192,5 @@ def test_a_fault_in_the_text_is_told_with_its_line(snapshot, old, new, message):
     ],
 )
 def test_other_documents_are_no_snapshot(content, kind):
-    with pytest.raises(errors.BadFile, match=f'^a.json: {kind}; expected: a snapshot$'):
+    with pytest.raises(errors.BadFile, match=f'^a.json: {kind}; expected: a snapshot. To'):
         snapshots.decode_snapshot(content, 'a.json')

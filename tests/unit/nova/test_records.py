@@ -350,6 +350,6 @@ def test_a_document_that_is_no_list_is_refused_with_its_file(document):
     with pytest.raises(errors.BadFile, match='expected: a list of servers'):
         records.decode_servers(document, 'x')
     with pytest.raises(
-        errors.BadFile, match=r'^x: plain text; expected: a list of servers\. "openstack server'
+        errors.BadFile, match=r'^x: plain text; expected: a list of servers\. To make one'
     ):
         records.decode_servers('web1 ACTIVE web2 ACTIVE', 'x')

@@ -186,7 +186,11 @@ BAD_ROWS = {
         'is cut off, copy the file again'
     ),
     f'- consumer_uuid: {A}\n': 'rows:1: [0]: resource_class is missing',
-    f'consumer_uuid: {A}\n': 'rows: a file of an unknown kind; expected: a file of assignments',
+    f'consumer_uuid: {A}\n': (
+        'rows: a file of an unknown kind; expected: a file of assignments. To write the undecided '
+        'rows: placement resource provider reshape plan --spec FILE -o PLAN '
+        '--write-assignments FILE'
+    ),
 }
 
 

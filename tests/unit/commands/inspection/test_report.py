@@ -64,7 +64,7 @@ def test_a_plan_for_another_cloud_is_refused(placement, tmp_path):
     )
     assert not target.exists()
     wrong = placement(f'{REPORT} --snapshot {cloud} --plan {cloud}')
-    assert 'cloud.json: a snapshot (--snapshot takes it); --plan needs a plan\n' in wrong.stderr
+    assert 'cloud.json: a snapshot (--snapshot takes it); --plan needs a plan. To ' in wrong.stderr
 
 
 def test_report_with_lists_shows_orphans(placement, tmp_path, monkeypatch):
