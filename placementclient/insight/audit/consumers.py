@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of consumers: allocations that should be elsewhere, unknown owners and types."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 from placementclient.insight.audit.cloud import AuditedConsumer, Cloud, MissingFields, make_finding
 from placementclient.insight.evidence import explain_retained_allocations
@@ -25,12 +25,18 @@ _UNTYPED = 'the service that owns the consumer sets its type with the next write
 
 
 def find_orphans(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the consumers of leaked allocations: Nova has no server or migration with the UUID."""
+    """Yield the consumers of leaked allocations: Nova has no server or migration with the UUID.
+
+    Without the UUIDs of migrations each may be a migration, but for those whose server is gone by
+    the word of Nova or of the operator.
+
+    :raises MissingFields: after these, if migrations or their UUIDs are missing
+    """
     for audited in cloud.consumers_by_check['orphan']:
-        is_known = (
+        is_gone = (
             audited.consumer.uuid in cloud.deleted or audited.consumer.uuid in cloud.lists.gone
         )
-        if is_known or cloud.has_migration_uuids:
+        if is_gone or cloud.has_migration_uuids:
             yield _make_consumer_finding(audited, 'orphan')
     if not cloud.lists.has_list('migrations'):
         raise MissingFields('migrations')
@@ -52,7 +58,7 @@ def find_servers_in_migration(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with allocations on several hosts and a migration in progress."""
     for audited in cloud.consumers_by_check['in-migration']:
         reason = f'it ends with the migration: {_LOOK.format(audited.consumer.uuid)}'
-        yield _make_unsafe_finding(audited, reason)
+        yield _make_finding(audited, reason)
 
 
 def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
@@ -62,7 +68,7 @@ def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
             'it is not known why: audit again with --servers and --migrations, and look for its '
             f'migrations: {_LOOK.format(audited.consumer.uuid)}'
         )
-        yield _make_unsafe_finding(audited, reason)
+        yield _make_finding(audited, reason)
 
 
 def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
@@ -75,9 +81,8 @@ def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
         likely = '; '.join(dict.fromkeys(filter(None, causes.values())))
         reason = likely or 'the server uses it, and holds less of it on its host'
         holds = cloud.insert_provider_names(audited.verdict.held)
-        yield _make_unsafe_finding(
-            audited, reason, host=cloud.provider_name(own), holds=holds, likely=likely
-        )
+        facts = {'host': cloud.provider_name(own), 'holds': holds, 'likely': likely}
+        yield _make_finding(audited, reason, facts)
 
 
 def _explain_separation(cloud: Cloud, provider_uuid: str, own_root: str) -> str:
@@ -130,32 +135,38 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
 
 def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
     """Return the finding about a consumer, with the allocations that may be freed as its remedy."""
-    verdict, consumer = audited.verdict, audited.consumer
-    remedy, reason = None, ''
+    verdict, consumer, skipped = audited.verdict, audited.consumer, audited.skip_reason
     if verdict.freed:
         remedy = FreeAllocations(consumer, verdict.freed)
-    else:
-        is_asked = audited.cloud.lists.is_nova_asked
-        reason = explain_retained_allocations(verdict, consumer.uuid, kind, is_asked=is_asked)
-    return replace(
-        _make_unsafe_finding(audited, reason), remedy=remedy, passed_over=audited.skip_reason
-    )
+        return _make_finding(audited, '', remedy=remedy, passed_over=skipped)
+    is_asked = audited.cloud.lists.is_nova_asked
+    reason = explain_retained_allocations(verdict, consumer.uuid, kind, is_asked=is_asked)
+    return _make_finding(audited, reason, passed_over=skipped)
 
 
-def _make_unsafe_finding(audited: AuditedConsumer, reason: str, **more: object) -> Finding:
-    """Return the finding about a consumer, and the reason why its allocations are not freed.
+def _make_finding(
+    audited: AuditedConsumer,
+    reason: str,
+    facts: Mapping[str, object] = MappingProxyType({}),
+    *,
+    remedy: FreeAllocations | None = None,
+    passed_over: str = '',
+) -> Finding:
+    """Return the finding about a consumer.
 
-    :param more: further facts of the finding
+    :param reason: why its allocations are not freed
+    :param facts: those beside the facts that all of these findings have
     """
     cloud, consumer = audited.cloud, audited.consumer
-    facts: dict[str, object] = {
+    common: dict[str, object] = {
         'type': consumer.type,
         'holds': cloud.insert_provider_names(consumer.allocations),
     }
     if audited.server and audited.server.hosts:
-        facts['host'] = audited.server.hosts[0]
+        common['host'] = audited.server.hosts[0]
     if involved := [audited.migration] if audited.migration else audited.migrations:
-        facts['migrations'] = [
+        common['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
-    return make_finding(consumer.uuid, facts | more, cloud.find_roots(consumer), reason=reason)
+    roots = cloud.find_roots(consumer)
+    return make_finding(consumer.uuid, {**common, **facts}, roots, remedy, reason, passed_over)

@@ -1,5 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with a new UUID or name: the live one of two providers."""
+"""Hosts with a new UUID or name: the live one of two providers.
+
+Nova has the nodes ``a.example`` with the UUID 1 and ``b`` with the UUID 2, which are both up. Of
+these roots in Placement
+
+========= ==== =========
+name      UUID servers
+========= ==== =========
+a.example 1    on both
+a         3    on both
+b         4    none
+former    5    all on b
+========= ==== =========
+
+root 1 is the live one of ``a.example``, and root 3 is a dead one, as its name is similar.
+``b`` has no live root: root 4 has its name, and the servers of root 5 show that it may be ``b``.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -9,7 +25,7 @@ from placementclient.insight.audit.cloud import Cloud, MissingFields, make_findi
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.providers import restore_name
-from placementclient.model.repairs import make_advice
+from placementclient.model.repairs import Advice, make_advice
 from placementclient.model.servers import Server, is_same_host
 from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState
@@ -44,50 +60,65 @@ class NodeRoots(NamedTuple):
     dead: States
     by_servers: States
 
+    @property
+    def former(self) -> States:
+        """The roots that the host may have had before, the likeliest first."""
+        return [*self.dead, *self.by_servers]
+
 
 def find_twin_hosts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the hosts with two providers, of which nova-compute uses one."""
-    for node, live, dead, by_servers in match_nodes_to_roots(cloud):
+    for roots in match_nodes_to_roots(cloud):
+        node, live = roots.node, roots.live
         if live is None:
             continue
-        for other in (*dead, *by_servers):
+        for other in roots.former:
             facts = {
                 'alive': live.uuid,
                 'node': node.node,
                 'dead': other.uuid,
                 'consumers': {root.name: count_consumers(cloud, root) for root in (other, live)},
             }
-            roots = (other.uuid, live.uuid)
-            if reason := explain_foreign_owner(cloud, other, node.node):
-                yield make_finding(other.name, facts, roots, reason=reason)
-                continue
-            if not count_consumers(cloud, other):
-                yield make_finding(other.name, facts, roots, make_advice('purge', other.reference))
-                continue
-            remedy = make_advice(
+            advice = make_advice(
                 'replace', other.reference, '--with', live.uuid, '--name', node.node
             )
-            reason = _explain_no_replacement(cloud, node, other, is_by_servers=other in by_servers)
-            yield make_finding(other.name, facts, roots, remedy, reason)
+            yield _make_replacement_finding(cloud, roots, other, facts, advice)
 
 
 def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the hosts that came back under another UUID or name than their provider has."""
-    for node, live, dead, by_servers in match_nodes_to_roots(cloud):
+    for roots in match_nodes_to_roots(cloud):
+        node, live = roots.node, roots.live
         facts: dict[str, object] = {'node': node.node, 'uuid': node.uuid}
-        if live and live.name != node.node and not dead:
+        if live and live.name != node.node and not roots.dead:
             facts['provider'] = live.name
             remedy = make_advice('set', live.reference, '--name', node.node)
             yield make_finding(live.name, facts, (live.uuid,), remedy, _STOP)
-        for other in (*dead, *by_servers)[:1] if live is None else ():
+        elif live is None and roots.former:
+            other = roots.former[0]
             facts |= {'provider': other.uuid, 'consumers': count_consumers(cloud, other)}
-            if reason := explain_foreign_owner(cloud, other, node.node):
-                yield make_finding(other.name, facts, (other.uuid,), reason=reason)
-                continue
             named = () if _find_original_name(other) == node.node else ('--name', node.node)
-            made = make_advice('replace', other.reference, '--uuid', str(node.uuid), *named)
-            reason = _explain_no_replacement(cloud, node, other, is_by_servers=other in by_servers)
-            yield make_finding(other.name, facts, (other.uuid,), made, reason)
+            advice = make_advice('replace', other.reference, '--uuid', str(node.uuid), *named)
+            yield _make_replacement_finding(cloud, roots, other, facts, advice)
+
+
+def _make_replacement_finding(
+    cloud: Cloud,
+    roots: NodeRoots,
+    other: ProviderState,
+    facts: Mapping[str, object],
+    replacement: Advice,
+) -> Finding:
+    """Return the finding about a former root of a node, with the command that removes it."""
+    node, live = roots.node, roots.live
+    uuids = (other.uuid, live.uuid) if live else (other.uuid,)
+    if reason := explain_foreign_owner(cloud, other, node.node):
+        return make_finding(other.name, facts, uuids, reason=reason)
+    if live and not count_consumers(cloud, other):
+        return make_finding(other.name, facts, uuids, make_advice('purge', other.reference))
+    is_by_servers = other in roots.by_servers
+    reason = _explain_no_replacement(cloud, node, other, is_by_servers=is_by_servers)
+    return make_finding(other.name, facts, uuids, replacement, reason)
 
 
 def explain_foreign_owner(cloud: Cloud, root: ProviderState, host: str) -> str:
@@ -98,7 +129,9 @@ def explain_foreign_owner(cloud: Cloud, root: ProviderState, host: str) -> str:
 
 
 def match_nodes_to_roots(cloud: Cloud) -> Iterator[NodeRoots]:
-    """Yield the compute nodes that are up, without those of Ironic, each with its possible roots.
+    """Yield the compute nodes that are up, each with its possible roots.
+
+    Nodes of Ironic are left out: a host has many of them, and their names are UUIDs.
 
     :raises MissingFields: if no hypervisor has a UUID
     """
@@ -106,18 +139,20 @@ def match_nodes_to_roots(cloud: Cloud) -> Iterator[NodeRoots]:
     if not nodes:
         # Every root is looked at below.
         return
-    names = {node.node for node in nodes}
-    own = {node.uuid: (node.node, node.host) for node in hypervisors}
-    by_short, by_node = _group_other_roots(cloud, hypervisors, {node.uuid for node in nodes})
+    names, uuids = {node.node for node in nodes}, {node.uuid for node in nodes}
+    named = {node.uuid: (node.node, node.host) for node in hypervisors}
+    by_short_name, by_node_of_servers = _group_other_roots(
+        cloud, hypervisors, {node.uuid for node in nodes}
+    )
     for node in (node for node in nodes if not node.is_of_ironic):
         dead = [
             root
-            for root in by_short[node.node.partition('.')[0]]
+            for root in by_short_name[node.node.partition('.')[0]]
             # Each cell may have a host of one name: those are two.
-            if own.get(root.uuid) != (node.node, node.host)
+            if named.get(root.uuid) != (node.node, node.host)
             and _has_name_of_node(root, node.node, names)
         ]
-        by_servers = [root for root in by_node[node.node] if root not in dead]
+        by_servers = [root for root in by_node_of_servers[node.node] if root not in dead]
         live = cloud.snapshot.providers.get(str(node.uuid))
         yield NodeRoots(node, live, dead, by_servers)
 
@@ -135,13 +170,15 @@ def _group_other_roots(
     """Return the roots that no live node uses: by short name, and by the node of their servers."""
     hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
     known = {node.uuid for node in hypervisors}
-    by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
+    by_short_name = defaultdict[str, States](list)
+    by_node_of_servers = defaultdict[str | None, States](list)
     for root in cloud.snapshot.roots():
         if root.uuid not in live_uuids and not is_sharing(root):
-            by_short[_find_original_name(root).partition('.')[0]].append(root)
-            if root.uuid not in known and _find_original_name(root) not in hosts:
-                by_node[_find_node_of_servers(cloud, root, hosts)].append(root)
-    return by_short, by_node
+            name = _find_original_name(root)
+            by_short_name[name.partition('.')[0]].append(root)
+            if root.uuid not in known and name not in hosts:
+                by_node_of_servers[_find_node_of_servers(cloud, root, hosts)].append(root)
+    return by_short_name, by_node_of_servers
 
 
 def _has_name_of_node(root: ProviderState, node: str, node_names: Collection[str]) -> bool:
