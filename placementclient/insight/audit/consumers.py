@@ -33,9 +33,8 @@ def find_orphans(cloud: Cloud) -> Iterator[Finding]:
     :raises MissingFields: after these, if migrations or their UUIDs are missing
     """
     for audited in cloud.consumers_by_check['orphan']:
-        is_gone = (
-            audited.consumer.uuid in cloud.deleted or audited.consumer.uuid in cloud.lists.gone
-        )
+        uuid = audited.consumer.uuid
+        is_gone = uuid in cloud.deleted or uuid in cloud.lists.gone
         if is_gone or cloud.has_migration_uuids:
             yield _make_consumer_finding(audited, 'orphan')
     if not cloud.lists.has_list('migrations'):

@@ -141,9 +141,7 @@ def match_nodes_to_roots(cloud: Cloud) -> Iterator[NodeRoots]:
         return
     names, uuids = {node.node for node in nodes}, {node.uuid for node in nodes}
     named = {node.uuid: (node.node, node.host) for node in hypervisors}
-    by_short_name, by_node_of_servers = _group_other_roots(
-        cloud, hypervisors, {node.uuid for node in nodes}
-    )
+    by_short_name, by_node_of_servers = _group_other_roots(cloud, hypervisors, uuids)
     for node in (node for node in nodes if not node.is_of_ironic):
         dead = [
             root
