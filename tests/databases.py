@@ -138,12 +138,8 @@ def served(kind):
 def main(kind, *arguments):
     with served(kind) as url:
         print(f'== {kind}: {url}', flush=True)
-        environment = {**os.environ, 'PLACEMENT_TEST_DATABASE': url}
-        environment['PLACEMENT_TEST_DATABASES'] = url
-        chosen = arguments or TESTS
-        return subprocess.call(
-            [sys.executable, '-m', 'pytest', '-q', '-m', '', *chosen], env=environment
-        )
+        command = [sys.executable, '-m', 'pytest', '-q', '-m', '', *(arguments or TESTS)]
+        return subprocess.call(command, env={**os.environ, 'PLACEMENT_TEST_DATABASE': url})
 
 
 if __name__ == '__main__':

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables tell is what the endpoints tell, on clouds of all kinds and every database.
+"""What the tables tell is what the endpoints tell, on clouds of all kinds.
 
-Other databases than SQLite are those of ``PLACEMENT_TEST_DATABASES``: URLs with spaces between,
-each of a database that may be emptied.
+On SQLite, or on the database of ``PLACEMENT_TEST_DATABASE``, which is emptied.
 """
 
 import os
@@ -31,18 +30,15 @@ from tests.functional.bulk import Database
 from tests.functional.clouds import watched
 from tests.numbers import numbers
 
-DATABASES = ('sqlite', *os.environ.get('PLACEMENT_TEST_DATABASES', '').split())
 CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'CUSTOM_FPGA')
 AGGREGATES = tuple(f'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaa{number}' for number in range(3))
 TRAITS = ('COMPUTE_NODE', 'HW_CPU_X86_AVX2', 'MISC_SHARES_VIA_AGGREGATE', 'CUSTOM_GOLD')
 
 
-@pytest.fixture(params=DATABASES, ids=lambda url: url.partition(':')[0])
-def url(request, tmp_path):
+@pytest.fixture
+def url(tmp_path):
     """A database with a current schema and nothing else."""
-    url = str(request.param)
-    if url == 'sqlite':
-        url = f'sqlite:///{tmp_path / "placement.sqlite"}'
+    url = os.environ.get('PLACEMENT_TEST_DATABASE', f'sqlite:///{tmp_path / "placement.sqlite"}')
     databases.emptied(url)
     return url
 
