@@ -177,9 +177,14 @@ def _suggest_instead_of_unknown(
         return form
     if meant := [_SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options]:
         return _suggest_options(meant)
+    return _suggest_near_options(parsers[0].prog, words, options)
+
+
+def _suggest_near_options(program: str, words: Sequence[str], options: Sequence[str]) -> str:
+    """Return a sentence on options like unknown ones, and on the commands that have the first."""
     near = find_closest_words([word for word in words if word[1:]], options)
     # The name of the program is one word.
-    if not words or ' ' not in parsers[0].prog:
+    if not words or ' ' not in program:
         return _suggest_options(near)
     if not near and 'column' not in options and _OUTPUT & set(words):
         return '. The command prints no table'
@@ -231,7 +236,13 @@ def _suggest_other_command(
         return f'. Type: {" ".join(f"--resource {word}" for word in unknown)}'
     if unknown[0].replace('.', '').isdecimal():
         return f'. A value follows its = without a blank: NAME={unknown[0]}'
-    program = parsers[0].prog
+    return _type_arguments_elsewhere(parsers[0].prog, options, unknown, typed)
+
+
+def _type_arguments_elsewhere(
+    program: str, options: Sequence[str], unknown: Sequence[str], typed: Sequence[str]
+) -> str:
+    """Return the line of another command, or the option, that takes the unknown arguments."""
     before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']
     if program.endswith('inventory set'):
         words = [*before, '--amend', *_list_amendments(unknown)]

@@ -19,7 +19,7 @@ class Invocation(NamedTuple):
 
     :param program: the name of the program
     :param sources: options with the files that it reads; ``None`` if one cannot be read again
-    :param heal: options with the files that ``allocation heal`` can read too
+    :param heal: options with the files that ``allocation heal`` can read too; none: it asks Nova
     :param is_assumed: whether the audited cloud is under assumptions
     """
 

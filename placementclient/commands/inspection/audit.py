@@ -171,25 +171,50 @@ class AuditCloud(ChangeCommand):
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
         self._refuse_unknown_subjects(cloud, audit.findings)
         self.warn(tables.describe_subjects(cloud, self.args.subject, audit.findings))
-        findings, results = audit.findings, None
-        is_incomplete = bool(lists.refused or cloud.hosts_of_cells_down)
-        if self._is_fixing:
-            proof = self._make_proof(cloud, facts)
-            findings, unproved = self._prove_findings(proof, cloud, findings)
-            is_incomplete |= proof.is_unasked
-            safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
-            repairing = repair.RepairProducer(
-                self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
+        if not self.has_change_table():
+            self.empty_message = tables.describe_clean_audit(
+                len(chosen) - len(audit.left_out), cloud, self._select_root_uuids(cloud.snapshot)
             )
-            if self.args.dry_run:
-                repairing.note_failures(findings, unproved)
-                return self.plan_and_apply(repairing)
-            results = self._fix_findings(repairing) | unproved
-        self.empty_message = tables.describe_clean_audit(
-            len(chosen) - len(audit.left_out), cloud, self._select_root_uuids(cloud.snapshot)
+            if 'servers' in lists.absent:
+                self.explanation = (_NOT_LOOKED_FOR,)
+        is_incomplete = bool(lists.refused or cloud.hosts_of_cells_down)
+        if not self._is_fixing:
+            return self._report(cloud, audit.findings, None, is_incomplete=is_incomplete)
+        proof = self._make_proof(cloud, facts)
+        findings, unproved = self._prove_findings(proof, cloud, audit.findings)
+        safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
+        repairing = repair.RepairProducer(
+            self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
         )
-        self._set_status(findings, results, is_incomplete=is_incomplete)
-        self._set_next_steps(lists.absent, (results or {}).values())
+        if self.args.dry_run:
+            repairing.note_failures(findings, unproved)
+            return self.plan_and_apply(repairing)
+        results = self._fix_findings(repairing) | unproved
+        return self._report(
+            cloud, findings, results, is_incomplete=is_incomplete or proof.is_unasked
+        )
+
+    def _report(
+        self,
+        cloud: Cloud,
+        findings: Sequence[Finding],
+        results: Mapping[int, str] | None,
+        *,
+        is_incomplete: bool,
+    ) -> base.Output:
+        """Set the exit status and the next step, and return the table of findings.
+
+        :param results: the result of each repair, by the number of its finding; None: none was made
+        :param is_incomplete: whether an answer of a service is missing
+        """
+        from placementclient.insight.evidence import CHANGED
+        from placementclient.render import findings as tables
+
+        if any(CHANGED in result for result in (results or {}).values()):
+            self.next_steps = (_RUN_AGAIN,)
+        # A plan repairs nothing, and an interruption stays the status of the command.
+        if not self.args.plan and self.exit_status != errors.ExitStatus.INTERRUPTED:
+            self._set_status(findings, results, is_incomplete=is_incomplete)
         return tables.list_findings(findings, make_audit_invocation(self, cloud.servers), results)
 
     def _select_root_uuids(self, snapshot: Snapshot) -> set[str]:
@@ -198,10 +223,13 @@ class AuditCloud(ChangeCommand):
     def _set_status(
         self, findings: Sequence[Finding], results: Mapping[int, str] | None, *, is_incomplete: bool
     ) -> None:
-        """Set the exit status: 0 if the audit finds nothing wrong, or has fixed everything.
+        """Set the exit status by the first line that is true.
 
-        :param results: the result of each repair, by the number of its finding; None: none was made
-        :param is_incomplete: whether an answer of a service is missing
+        * ERROR: an answer is missing, so there may be more to fix. Without repairs, what is found
+          wrong counts more: see DIFFERS.
+        * PARTIAL: something is fixed, and something is still wrong.
+        * DIFFERS: something is wrong, and nothing is fixed.
+        * DONE: nothing is wrong, or everything is fixed.
         """
         from placementclient.producers import repair
 
@@ -209,8 +237,7 @@ class AuditCloud(ChangeCommand):
         is_wrong = any(
             finding.is_wrong for number, finding in enumerate(findings) if number not in fixed
         )
-        if self.exit_status or self.args.plan:
-            return
+        self.exit_status = errors.ExitStatus.DONE
         if is_incomplete and (results is not None or not is_wrong):
             self.exit_status = errors.ExitStatus.ERROR
         elif is_wrong and fixed:
@@ -218,15 +245,6 @@ class AuditCloud(ChangeCommand):
             self.ending = f'{len(fixed)} fixed; other problems were not fixed'
         elif is_wrong:
             self.exit_status = errors.ExitStatus.DIFFERS
-
-    def _set_next_steps(self, absent: Collection[str], results: Iterable[str]) -> None:
-        """Set the last sentence if no list of servers is there, and a next step after conflicts."""
-        from placementclient.insight.evidence import CHANGED
-
-        if 'servers' in absent:
-            self.explanation = (_NOT_LOOKED_FOR,)
-        if any(CHANGED in result for result in results):
-            self.next_steps = (_RUN_AGAIN,)
 
     def _read_operator_facts(self) -> audit_lists.OperatorFacts:
         from placementclient.nova import service
@@ -346,8 +364,6 @@ class AuditCloud(ChangeCommand):
         if plan.changes:
             self.confirm_plan(plan)
             results = self.apply_plan(plan, producer)
-            if self.exit_status != errors.ExitStatus.INTERRUPTED:
-                self.exit_status = errors.ExitStatus.DONE
         return producer.describe_results(plan.changes, results)
 
 
@@ -370,7 +386,7 @@ def make_audit_invocation(
     heal = [(o, path) for o, path in sources if o.strip('-') in NEEDED_LISTS and path != NOVA]
     return Invocation(
         command.program,
-        sources if is_lasting else None,
-        heal if is_detailed else (),
+        sources=sources if is_lasting else None,
+        heal=heal if is_detailed else (),
         is_assumed=bool(command.args.assume),
     )
