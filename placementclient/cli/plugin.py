@@ -30,7 +30,7 @@ T = TypeVar('T')
 D = TypeVar('D')
 
 
-class SessionSettings(Protocol):
+class ClientManager(Protocol):
     """The session and the settings of a program: OpenStackClient's ClientManager, or our own."""
 
     @property
@@ -92,7 +92,7 @@ def _take_over_client() -> None:
     setattr(clientmanager.ClientManager, API_NAME, cache)
 
 
-def _make_client_beside_osc_placement(instance: SessionSettings) -> Client:
+def _make_client_beside_osc_placement(instance: ClientManager) -> Client:
     """Return the client of a session, and warn that osc-placement is installed too."""
     LOG.warning('%s is installed too: this is the command of %s', PEER, DISTRIBUTION)
     return make_client(instance)
@@ -228,7 +228,7 @@ def parse_seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds')
 
 
-def make_client(instance: SessionSettings) -> Client:
+def make_client(instance: ClientManager) -> Client:
     """Return the client of a session.
 
     :param instance: OpenStackClient's ClientManager, or

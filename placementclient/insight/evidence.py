@@ -249,21 +249,23 @@ class EvidenceJudge:
 
     def find_own_host(self, server: Server) -> str | None:
         """Return the UUID of the root of the host that Nova names; ``None`` if it is not known."""
-        return self._find_root(server.host or None, server.node or None, is_own=True)
+        return self._find_root(server.host or None, server.node or None, by_hypervisor_only=True)
 
-    def _find_root(self, host: str | None, node: str | None, *, is_own: bool = False) -> str | None:
+    def _find_root(
+        self, host: str | None, node: str | None, *, by_hypervisor_only: bool = False
+    ) -> str | None:
         """Return the UUID of the root of a host, by its hypervisor, else by its exact name.
 
         A host that Nova has removed has no hypervisor, but its root has its name.
 
-        :param is_own: whether a host without a hypervisor is unknown, if the list has hypervisors
+        :param by_hypervisor_only: whether not to look for the name if hypervisors have UUIDs
         """
         if self._has_uuids:
             named = self._by_node.get(node, ()) if node else self._by_host.get(host, ())
             uuids = [h.uuid for h in named if host is None or h.host in (None, host)]
             if len(uuids) == 1 and uuids[0] in self._topology.trees:
                 return uuids[0]
-            if is_own:
+            if by_hypervisor_only:
                 return None
         state = self._topology.snapshot.find_by_name(node or host or '')
         return state.uuid if state and state.uuid in self._topology.trees else None
@@ -276,10 +278,10 @@ class EvidenceJudge:
         return self._providers[root_uuid]
 
     def _find_lacking_amounts(
-        self, amounts: Resources, holding: Consumer, server: Server, own: str
+        self, amounts: Resources, holding: Consumer, server: Server, own_root: str
     ) -> Resources:
         """Return the amounts, out of some, of which a server holds too little on its own host."""
-        serving = self.find_serving_uuids(own)
+        serving = self.find_serving_uuids(own_root)
         there = [held for uuid, held in holding.allocations.items() if uuid in serving]
         present = count_pcpu_as_vcpu(sum_resources(there))
         needed = dict(count_pcpu_as_vcpu(amounts))

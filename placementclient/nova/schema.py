@@ -32,7 +32,7 @@ _ONE_PAGE = (
 R = TypeVar('R', bound=ListRecord)
 
 
-class OnePage(errors.BadFile):
+class IncompleteList(errors.BadFile):
     """A list is one page of several."""
 
 
@@ -98,7 +98,9 @@ def locate_records(document: object, path: str, kind: type[ListRecord]) -> Itera
             raise UnknownList(path, kinds.UNKNOWN, needed) from None
         if link is not None:
             marker = _MARKER.search(link)
-            raise OnePage(path, _ONE_PAGE.format(key, f'marker {marker[1]}' if marker else link))
+            raise IncompleteList(
+                path, _ONE_PAGE.format(key, f'marker {marker[1]}' if marker else link)
+            )
         records = document.get(key)
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         mistake = 'plain text' if isinstance(document, str) else kinds.UNKNOWN

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.placing.providers import Grants, HostProvider, list_lineage
 from placementclient.placing.requests import Request, RequestPart
-from placementclient.placing.shapes import HostOption, Pools, Shape, has_common_traits
+from placementclient.placing.shapes import HostOption, Pools, Shape, has_traits_of_common_group
 
 #: How many providers are tried for the parts of one server on one host.
 MAX_STEPS = 20_000
@@ -78,7 +78,7 @@ class PartSearch:
         """Return True if the chosen providers meet the conditions on several parts together."""
         request, chosen, providers = self._request, self._chosen, self._providers
         common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
-        if not has_common_traits(request, providers, common):
+        if not has_traits_of_common_group(request, providers, common):
             return False
         for numbers in request.subtrees:
             together = {chosen[number] for number in numbers}

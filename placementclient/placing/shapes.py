@@ -167,7 +167,7 @@ def is_root_suitable(root: HostProvider, request: Request) -> bool:
     )
 
 
-def has_common_traits(
+def has_traits_of_common_group(
     request: Request, providers: Sequence[HostProvider], common: Collection[int]
 ) -> bool:
     """Return True if some providers together have the traits of the common group."""

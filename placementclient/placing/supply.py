@@ -14,7 +14,7 @@ from placementclient.optimize.max_flow import compute_max_flow
 from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, count_grants, make_grant_check
 from placementclient.placing.requests import RequestPart, parse_request
-from placementclient.placing.shapes import find_serving_providers, has_common_traits
+from placementclient.placing.shapes import find_serving_providers, has_traits_of_common_group
 from placementclient.placing.sites import Choice, Site, Stock, maximize_servers
 from placementclient.placing.topology import Topology
 
@@ -172,7 +172,7 @@ class Supply:
         numbers = [n for n, part in enumerate(self._request.parts) if part.resources]
         serving = [suitable[number] for number in numbers]
         common = {number for part in self._common for number in serving[part]}
-        if not has_common_traits(self._request, providers, common):
+        if not has_traits_of_common_group(self._request, providers, common):
             return None
         is_tied = self._has_dependent_parts(providers, serving)
         options = tuple(self._list_ways_to_serve_one(states, providers)) if is_tied else ()

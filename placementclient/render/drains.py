@@ -13,7 +13,11 @@ from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.nova_facts import name_affinity_group, name_cell, name_zone
+from placementclient.insight.drain.nova_facts import (
+    make_affinity_group_alias,
+    make_cell_alias,
+    make_zone_alias,
+)
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import RollingDrain
@@ -321,7 +325,7 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
     required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}
     # The drain has a name for each group, zone and cell, and requires it like a trait.
-    group_prefix = name_affinity_group('')
+    group_prefix = make_affinity_group_alias('')
     words = [f'in the {name}' for name in sorted(single) if name.startswith(group_prefix)]
     if rare := sorted(single & cloud.rare_traits):
         words.append(f'with {join_names(rare, _NAMED)}')
@@ -338,7 +342,7 @@ def _describe_zones_and_aggregates(cloud: DrainCloud, names: Collection[str]) ->
     """
     others = []
     for name in sorted(names):
-        if name.startswith((name_zone(''), name_cell(''))):
+        if name.startswith((make_zone_alias(''), make_cell_alias(''))):
             yield f'in {describe_zone(name)}'
         else:
             others.append(cloud.knowledge.aggregates.get(name, name))

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.candidates.explanation import Explanation
-from placementclient.insight.candidates.group_hosts import GroupHosts
+from placementclient.insight.candidates.group_hosts import GroupRestriction
 from placementclient.insight.candidates.nearest import NearTree
 from placementclient.insight.candidates.relaxations import Relaxation, TreeCount
 from placementclient.insight.candidates.requirements import Requirement, RequirementKind
@@ -38,7 +38,7 @@ def format_explanation(
     most_trees: int = 5,
     fallback: TreeCount | None = None,
     filters: Sequence[str] = (),
-    group_hosts: GroupHosts | None = None,
+    group_hosts: GroupRestriction | None = None,
 ) -> Iterator[str]:
     """Yield the lines that explain whether Placement can meet a request, and why not.
 
@@ -60,7 +60,7 @@ def _format_lines(
     most_trees: int,
     fallback: TreeCount | None,
     filters: Sequence[str],
-    group_hosts: GroupHosts | None,
+    group_hosts: GroupRestriction | None,
 ) -> Iterator[str]:
     """Yield the lines of an explanation, which may have UUIDs of trees in place of their names."""
     if explanation.is_met:

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.nova_facts import name_zone
+from placementclient.insight.drain.nova_facts import make_zone_alias
 from placementclient.model.consumers import sum_gains
 from placementclient.render.units import format_amount, sort_by_class
 
@@ -26,7 +26,7 @@ class FreeAmounts(TypedDict):
 
 def describe_zone(name: str) -> str:
     """Return the name of an availability zone; of the default zone in words."""
-    return 'the default zone' if name == name_zone('') else name
+    return 'the default zone' if name == make_zone_alias('') else name
 
 
 def sum_free_amounts(
@@ -67,5 +67,5 @@ def describe_free_amounts(amounts: Collection[FreeAmounts]) -> Iterator[str]:
                 if row['free']
                 else f'{name} none of {capacity}'
             )
-        where = f' in {describe_zone(name_zone(zone))}' if has_zones else ''
+        where = f' in {describe_zone(make_zone_alias(zone))}' if has_zones else ''
         yield f'Free afterwards{where}: {"; ".join(parts)}'

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from placementclient.basis.printable import escape_line
 from placementclient.render import style
 from placementclient.render.graphs import CHANGED, SIDES, Picture, PictureNode, escape_xml
-from placementclient.render.trees import describe_limits
+from placementclient.render.trees import describe_reserved_and_ratio
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
 _PADDING, _HEADER, _ROW, _NOTE = 12, 32, 20, 15
@@ -257,7 +257,7 @@ def _make_tooltip(node: PictureNode) -> str:
     state = node.state
     lines = [f'{escape_line(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):
-        notes = ', '.join([f'total {inventory.total}', *describe_limits(inventory)])
+        notes = ', '.join([f'total {inventory.total}', *describe_reserved_and_ratio(inventory)])
         lines.append(f'{name} {node.format_usage(name)}: {notes}')
     return '\n'.join([*lines, *sorted(state.traits)])
 

@@ -62,7 +62,7 @@ def make_tree_record(tree: Tree, *, allocations: bool = False) -> dict[str, obje
     }
 
 
-def describe_limits(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
+def describe_reserved_and_ratio(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
     """Yield the reserved amount and the ratio of an inventory as text, if it has any.
 
     :param resource_class: its class, if amounts are to have units
@@ -88,7 +88,9 @@ def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
     widest = max((len(row[0]) for row in rows), default=0), max(map(len, amounts), default=0)
     for (resource_class, used, inventory), amount in zip(rows, amounts, strict=True):
         bar = style.draw_bar(used, inventory.capacity)
-        notes = style.paint(', '.join(describe_limits(inventory, resource_class)), 'dim')
+        notes = style.paint(
+            ', '.join(describe_reserved_and_ratio(inventory, resource_class)), 'dim'
+        )
         line = f'{resource_class:<{widest[0]}} {bar} {amount:>{widest[1]}}  {notes}'
         yield line.rstrip()
 
@@ -96,7 +98,7 @@ def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
 def _format_amounts(state: ProviderState) -> Iterator[str]:
     """Yield a text for each class of a provider: the usage and the capacity."""
     for name, inventory in sorted(state.inventories.items()):
-        notes = ', '.join(describe_limits(inventory))
+        notes = ', '.join(describe_reserved_and_ratio(inventory))
         amount = f'{name} {state.used(name)}/{inventory.capacity}'
         yield f'{amount} ({notes})' if notes else amount
 

@@ -128,7 +128,7 @@ def _record_finished_changes(
         for uuid, change in queue.changes.items()
         if carrier.journal.get_record(uuid).ended == done
     ]
-    for result in _call_for_changes(carrier, make_result_if_finished, finished, workers):
+    for result in _call_with_each_change(carrier, make_result_if_finished, finished, workers):
         if result is not None:
             queue.record_result(result)
 
@@ -146,7 +146,7 @@ def _compare_startable_changes(
         compare = functools.partial(
             carrier.compare_change, reader=carrier.make_reader(changes), backward=backward
         )
-        comparisons = list(_call_for_changes(carrier, compare, changes, workers))
+        comparisons = list(_call_with_each_change(carrier, compare, changes, workers))
     if (changes or backward) and not other_service:
         _check_service_has_tree(carrier, comparisons)
     different = [comparison for comparison in comparisons if comparison.difference]
@@ -156,7 +156,7 @@ def _compare_startable_changes(
     return comparisons
 
 
-def _call_for_changes(
+def _call_with_each_change(
     carrier: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
     """Yield the results of a function for changes, in order; several threads only over HTTP."""
@@ -203,7 +203,7 @@ def status(
     """
     carrier, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
     read_status = functools.partial(carrier.read_status, reader=carrier.make_reader(selected))
-    return list(_call_for_changes(carrier, read_status, selected, workers))
+    return list(_call_with_each_change(carrier, read_status, selected, workers))
 
 
 def verify(
@@ -227,7 +227,7 @@ def verify(
     )
     result: list[Finding] = []
     for change, deviations in zip(
-        selected, _call_for_changes(carrier, find_deviations, selected, workers), strict=True
+        selected, _call_with_each_change(carrier, find_deviations, selected, workers), strict=True
     ):
         result += deviations
         if progress:

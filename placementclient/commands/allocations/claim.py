@@ -63,7 +63,7 @@ class ClaimAllocation(base.Lister):
             if held is None:
                 raise
             claimed, others = held, candidates
-            summaries |= self._summarize_full_providers(claimed, summaries)
+            summaries |= self._summarize_missing_providers(claimed, summaries)
         else:
             # The summaries were read before the claim.
             for uuid, resources in claimed.allocations.items():
@@ -83,7 +83,7 @@ class ClaimAllocation(base.Lister):
         self.log.warning(f'Consumer {consumer.uuid} holds that already: nothing was done')
         return Candidate(consumer.allocations)
 
-    def _summarize_full_providers(
+    def _summarize_missing_providers(
         self, claimed: Candidate, summaries: Mapping[str, ProviderSummary]
     ) -> dict[str, ProviderSummary]:
         """Return the parent and root of each claimed provider that is too full for a candidate."""

@@ -24,7 +24,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.candidates.explanation import Explanation
-    from placementclient.insight.candidates.group_hosts import GroupHosts
+    from placementclient.insight.candidates.group_hosts import GroupRestriction
     from placementclient.insight.candidates.relaxations import TreeCount
     from placementclient.nova.server_parts import ServerRequest
     from placementclient.nova.server_request import NovaRequest, RequestBuilder
@@ -237,13 +237,13 @@ class ExplainCandidate(DocumentCommand):
     def _make_question(
         self,
         client: Client,
-        is_owned: Callable[[], bool],
+        has_owner_trait: Callable[[], bool],
         find: Callable[[str], str] | None = None,
     ) -> _Question:
         """Return the requests that the options describe.
 
         :param client: refuses options that the microversion does not have
-        :param is_owned: returns whether Nova's request has the trait OWNER_NOVA
+        :param has_owner_trait: returns whether Nova's request has the trait OWNER_NOVA
         :param find: returns the UUID of a provider by its name or UUID; default: Placement is asked
         """
         request = parse_request(client, self.args, find, needs_resources=not self._is_for_server)
@@ -251,7 +251,7 @@ class ExplainCandidate(DocumentCommand):
             return _Question(request, PlaceNames(self))
         if request.groups or request.common.resources:
             raise UsageError('--flavor says what is asked for: leave out --resource, --group')
-        server = self._make_server_request(is_owned())
+        server = self._make_server_request(has_owner_trait())
         nova_request = server.nova_request
         if nova_request.placement_refusal:
             raise BadArgument(f'Placement refuses the request: {nova_request.placement_refusal}')
@@ -259,15 +259,15 @@ class ExplainCandidate(DocumentCommand):
         second = requests[1] if len(requests) > 1 else None
         return _Question(requests[0], server.places, second, server)
 
-    def _make_server_request(self, is_owned: bool | None) -> _ServerRequest:
+    def _make_server_request(self, has_owner_trait: bool | None) -> _ServerRequest:
         """Return Nova's request for the server or the flavor; warn of the parts that it lacks.
 
-        :param is_owned: whether the request has the trait OWNER_NOVA; None: unknown
+        :param has_owner_trait: whether the request has the trait OWNER_NOVA; None: unknown
         """
         request = (
-            self._make_request_for_server_option(is_owned)
+            self._make_request_for_server_option(has_owner_trait)
             if self.args.server
-            else self._make_request_for_flavor_option(is_owned)
+            else self._make_request_for_flavor_option(has_owner_trait)
         )
         nova_request = request.nova_request
         if self.args.print_request:
@@ -282,7 +282,7 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(f'{subject}: not counted: {", ".join(uncounted)}')
         return request
 
-    def _make_request_for_server_option(self, is_owned: bool | None) -> _ServerRequest:
+    def _make_request_for_server_option(self, has_owner_trait: bool | None) -> _ServerRequest:
         from placementclient.nova import records, service
 
         uuid = self.args.server.lower()
@@ -296,20 +296,20 @@ class ExplainCandidate(DocumentCommand):
         )
         scheduling = server_options.read_scheduling_options(self, server)
         groups = document[0].get('server_groups') or ()
-        return self._build_request(scheduling, server, is_owned, next(iter(groups), None))
+        return self._build_request(scheduling, server, has_owner_trait, next(iter(groups), None))
 
-    def _make_request_for_flavor_option(self, is_owned: bool | None) -> _ServerRequest:
+    def _make_request_for_flavor_option(self, has_owner_trait: bool | None) -> _ServerRequest:
         from placementclient.nova.server_parts import ServerRequest
 
         scheduling = server_options.read_scheduling_options(self)
         flavor = server_options.read_flavor(self, self.args.flavors, self.args.flavor)
-        return self._build_request(scheduling, ServerRequest(flavor), is_owned)
+        return self._build_request(scheduling, ServerRequest(flavor), has_owner_trait)
 
     def _build_request(
         self,
         scheduling: RequestBuilder,
         server: ServerRequest,
-        is_owned: bool | None,
+        has_owner_trait: bool | None,
         group_uuid: str | None = None,
     ) -> _ServerRequest:
         """Return Nova's request for a server; raise Refusal, with names, if Nova refuses it."""
@@ -318,7 +318,7 @@ class ExplainCandidate(DocumentCommand):
         project = scheduling.parts['project'] or server.project
         places = PlaceNames(self, scheduling.sources.aggregates, project)
         try:
-            nova_request = scheduling.build_server_request(server, has_owner_trait=is_owned)
+            nova_request = scheduling.build_server_request(server, has_owner_trait=has_owner_trait)
         except Refusal as reason:
             raise Refusal(places.insert_names(str(reason))) from None
         return _ServerRequest(nova_request, places, group_uuid)
@@ -344,7 +344,7 @@ class ExplainCandidate(DocumentCommand):
         named = (question.places.insert_names(line) for line in lines)
         return TextOutput(data, [wording.insert_names(line, names) for line in named])
 
-    def _read_group_hosts(self, group_uuid: str | None) -> GroupHosts | None:
+    def _read_group_hosts(self, group_uuid: str | None) -> GroupRestriction | None:
         """Return the hosts that the server group allows; None without a group or an answer."""
         from placementclient.nova import service
 
@@ -365,12 +365,12 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.api import query
         from placementclient.nova.server_request import MICROVERSION
 
-        is_owned = None
+        has_owner_trait = None
         if self.args.snapshot:
             from placementclient.insight import owners
 
-            is_owned = owners.is_owner_required(cloud_options.read_cloud(self).snapshot)
-        nova_request = self._make_server_request(is_owned).nova_request
+            has_owner_trait = owners.is_owner_required(cloud_options.read_cloud(self).snapshot)
+        nova_request = self._make_server_request(has_owner_trait).nova_request
         if nova_request.placement_refusal:
             self.log.warning(f'Placement refuses the request: {nova_request.placement_refusal}')
         paths = [query.format_scheduler_request(request) for request in nova_request.requests]

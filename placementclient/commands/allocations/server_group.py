@@ -11,7 +11,7 @@ from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
 
 if TYPE_CHECKING:
     from placementclient.commands.framework.base import PlacementCommand
-    from placementclient.insight.candidates.group_hosts import GroupHosts
+    from placementclient.insight.candidates.group_hosts import GroupRestriction
 
 OPTION = Option(
     '--servers <file>|nova',
@@ -23,14 +23,14 @@ OPTION = Option(
 
 def read_group_hosts(
     command: PlacementCommand, group_uuid: str, server_uuid: str | None
-) -> GroupHosts | None:
+) -> GroupRestriction | None:
     """Return the hosts that a server group allows for another server.
 
     :param server_uuid: the UUID of the server, which may be a member already
     :raises BadArgument: if Nova, or the file, does not have the group
     """
     from placementclient.files import disk, kinds
-    from placementclient.insight.candidates.group_hosts import find_group_hosts
+    from placementclient.insight.candidates.group_hosts import restrict_new_member
     from placementclient.nova import records, service
 
     source = command.args.servers or NOVA
@@ -52,6 +52,6 @@ def read_group_hosts(
             for record in service.read_server(command.client, uuid)
         ]
     servers = records.decode_servers(document, path)
-    return find_group_hosts(
+    return restrict_new_member(
         groups[group_uuid], [s for uuid, s in servers.items() if uuid in members]
     )

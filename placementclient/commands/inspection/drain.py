@@ -24,7 +24,7 @@ from placementclient.model.catalog import NOVA
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud
     from placementclient.insight.drain.host_failure import HostFailures
-    from placementclient.insight.drain.nova_facts import Knowledge
+    from placementclient.insight.drain.nova_facts import NovaFacts
     from placementclient.insight.drain.plan import DrainVerdict
     from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
@@ -192,7 +192,7 @@ class PlanDrain(base.Lister):
         snapshot = assumption.snapshot
         requests = self._read_requests()
         cells_down = nova_outages.note_cells_down(self) if self.args.requests == NOVA else ()
-        knowledge = self._make_knowledge(requests, assumption)
+        knowledge = self._make_nova_facts(requests, assumption)
         knowledge = replace(knowledge, cells=self._read_cells(snapshot))
         cloud = DrainCloud(
             snapshot, knowledge, self.args.keep_free, self._format_audit_command(requests)
@@ -313,15 +313,15 @@ class PlanDrain(base.Lister):
                 'servers': service.servers_with_zones(self.client),
             }
 
-    def _make_knowledge(self, requests: object, assumption: AssumedCloud) -> Knowledge:
+    def _make_nova_facts(self, requests: object, assumption: AssumedCloud) -> NovaFacts:
         """Return the facts about the servers of a cloud, from the lists of ``--requests``."""
-        from placementclient.insight.drain.knowledge import read_knowledge
-        from placementclient.insight.drain.nova_facts import Knowledge
+        from placementclient.insight.drain.knowledge import read_nova_facts
+        from placementclient.insight.drain.nova_facts import NovaFacts
 
         if requests is None:
-            return Knowledge()
+            return NovaFacts()
         scheduling = server_options.read_scheduling_options(self)
-        knowledge, remarks = read_knowledge(
+        knowledge, remarks = read_nova_facts(
             assumption.snapshot, requests, self.args.requests, scheduling, self._read_images
         )
         self.warn(remarks)

@@ -49,7 +49,10 @@ def find_unplaceable_flavors(cloud: Cloud) -> Iterator[Finding]:
     """Yield the flavors whose servers fit on no host, even on an empty one."""
     if not cloud.lists.flavors:
         return
-    names, indexes = ReportedNames.from_snapshot(cloud.snapshot), _index_empty_trees(cloud.topology)
+    names, indexes = (
+        ReportedNames.from_snapshot(cloud.snapshot),
+        _index_emptied_trees(cloud.topology),
+    )
     for flavor in cloud.lists.flavors:
         if facts := _explain_unplaceable(indexes, names, flavor, cloud.lists.scheduling):
             yield make_finding(flavor.name, facts, reason=_CHANGE)
@@ -106,7 +109,7 @@ def _drop_temporary_conditions(request: CandidateRequest, names: ReportedNames) 
     )
 
 
-def _index_empty_trees(topology: Topology) -> list[ProviderIndex]:
+def _index_emptied_trees(topology: Topology) -> list[ProviderIndex]:
     """Return indexes of distinct trees without allocations: of a few of them, then of all."""
     kinds = topology.number_tree_kinds(compares_usage=False)
     trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()

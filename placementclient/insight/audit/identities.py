@@ -199,11 +199,11 @@ def _find_original_name(root: ProviderState) -> str:
 
 
 def _find_node_of_servers(
-    cloud: Cloud, root: ProviderState, hosts: Mapping[str, str]
+    cloud: Cloud, root: ProviderState, node_by_host: Mapping[str, str]
 ) -> str | None:
     """Return the compute node with all servers of a root; ``None`` if they are on several."""
     nodes = {
-        next((hosts[name] for name in server.hosts if name in hosts), None)
+        next((node_by_host[name] for name in server.hosts if name in node_by_host), None)
         for server in _find_servers_of_root(cloud, root)
     }
     return nodes.pop() if len(nodes) == 1 else None

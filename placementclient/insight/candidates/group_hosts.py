@@ -11,7 +11,7 @@ from placementclient.model.servers import Server, ServerGroup
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
 
 
-class GroupHosts(NamedTuple):
+class GroupRestriction(NamedTuple):
     """The hosts that a server group excludes or requires for one more member.
 
     :param is_excluded: whether the member may be on none of the hosts; else it must be on one
@@ -23,7 +23,7 @@ class GroupHosts(NamedTuple):
     is_excluded: bool
 
 
-def find_group_hosts(group: ServerGroup, servers: Iterable[Server]) -> GroupHosts | None:
+def restrict_new_member(group: ServerGroup, servers: Iterable[Server]) -> GroupRestriction | None:
     """Return the hosts for one more member of a group; ``None`` if every host may have it.
 
     :param servers: the other members, each with its host
@@ -31,8 +31,8 @@ def find_group_hosts(group: ServerGroup, servers: Iterable[Server]) -> GroupHost
     counts = Counter(host for server in servers if (host := server.node or server.host))
     name = group.name or group.uuid
     if group.policy == _TOGETHER and counts:
-        return GroupHosts(name, group.policy, tuple(sorted(counts)), is_excluded=False)
+        return GroupRestriction(name, group.policy, tuple(sorted(counts)), is_excluded=False)
     full = tuple(sorted(host for host, count in counts.items() if count >= group.most))
     if group.policy == _APART and full:
-        return GroupHosts(name, group.policy, full, is_excluded=True)
+        return GroupRestriction(name, group.policy, full, is_excluded=True)
     return None

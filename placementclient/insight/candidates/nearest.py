@@ -69,7 +69,7 @@ class NearestTreeSearch:
         )
         closest = sorted(unmet, key=sort_key)[:CLOSE]
         near = sorted(
-            ((root, self._minimize_lacking(root, few)) for root, few in closest), key=sort_key
+            ((root, self._find_correction_set(root, few)) for root, few in closest), key=sort_key
         )
         promising = [(root, lacking) for root, lacking in near if len(lacking) < len(self._needs)]
         return dict((promising or near)[:most_trees])
@@ -84,7 +84,9 @@ class NearestTreeSearch:
                 eligible = requested or eligible
         return eligible or trees
 
-    def _minimize_lacking(self, root: str, unmet: frozenset[Requirement]) -> frozenset[Requirement]:
+    def _find_correction_set(
+        self, root: str, unmet: frozenset[Requirement]
+    ) -> frozenset[Requirement]:
         """Return a minimal set of requirements to give up so that a tree has candidates.
 
         :param unmet: the requirements that the tree does not even satisfy by themselves

@@ -38,7 +38,7 @@ class TotalsLine(msgspec.Struct, frozen=True, gc=False):
 
 def sum_by_class(snapshot: Snapshot) -> list[TotalsLine]:
     """Return the sums over all providers, a line for each class."""
-    return list(_sum_lines(ALL, snapshot.providers.values()))
+    return list(_make_totals_lines(ALL, snapshot.providers.values()))
 
 
 def sum_by_tree(snapshot: Snapshot) -> list[TotalsLine]:
@@ -47,9 +47,9 @@ def sum_by_tree(snapshot: Snapshot) -> list[TotalsLine]:
     lines: list[TotalsLine] = []
     for root_uuid, states in topology.trees.items():
         name = snapshot.providers[root_uuid].name
-        lines += _sum_lines(name, states)
+        lines += _make_totals_lines(name, states)
         for sharing in topology.list_sharing_providers(root_uuid):
-            lines += _sum_lines(name, [sharing], sharing.name)
+            lines += _make_totals_lines(name, [sharing], sharing.name)
     return lines + sum_by_class(snapshot)
 
 
@@ -58,7 +58,7 @@ def sum_by_aggregate(snapshot: Snapshot) -> list[TotalsLine]:
     topology = Topology(snapshot)
     lines: list[TotalsLine] = []
     for aggregate in sorted(topology.members):
-        lines += _sum_lines(aggregate, _find_members(topology, aggregate))
+        lines += _make_totals_lines(aggregate, _find_members(topology, aggregate))
     return lines + sum_by_class(snapshot)
 
 
@@ -71,7 +71,7 @@ def _find_members(topology: Topology, aggregate: str) -> list[ProviderState]:
     return list(within.values())
 
 
-def _sum_lines(
+def _make_totals_lines(
     name: str, states: Iterable[ProviderState], shared_by: str | None = None
 ) -> Iterator[TotalsLine]:
     """Yield the sums over some providers, a line for each class."""

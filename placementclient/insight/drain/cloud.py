@@ -15,7 +15,7 @@ from placementclient.basis import errors
 from placementclient.insight.drain import departures, requests
 from placementclient.insight.drain.departures import GONE, Departure, MoveState, Unmovable
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.nova_facts import Knowledge, name_cell
+from placementclient.insight.drain.nova_facts import NovaFacts, make_cell_alias
 from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.consumers import Consumer, sum_gains
@@ -51,12 +51,12 @@ class DrainCloud:
     def __init__(
         self,
         snapshot: Snapshot,
-        knowledge: Knowledge | None = None,
+        knowledge: NovaFacts | None = None,
         keep_free: float = 0,
         audit: str = 'placement resource provider audit',
     ) -> None:
         self.snapshot, self.topology = snapshot, Topology(snapshot)
-        self.knowledge = knowledge or Knowledge()
+        self.knowledge = knowledge or NovaFacts()
         self._keep_free, self._audit = keep_free, audit
         #: The requests of servers, by number; and the numbers.
         self.requests: list[Request] = []
@@ -252,7 +252,7 @@ class DrainCloud:
         """
         if root_uuid is not None and self.knowledge.cells is not None:
             name = self.knowledge.cells.get(self.snapshot.providers[root_uuid].name, '')
-            members = *request.root_member_of, frozenset({name_cell(name)})
+            members = *request.root_member_of, frozenset({make_cell_alias(name)})
             request = request._replace(root_member_of=members)
         if request not in self._numbers:
             self._numbers[request] = KindNumber(len(self.requests))

@@ -12,7 +12,11 @@ from placementclient.basis.wording import format_count, join_names
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import Restriction, find_restriction
-from placementclient.insight.drain.nova_facts import Knowledge, name_affinity_group, name_zone
+from placementclient.insight.drain.nova_facts import (
+    NovaFacts,
+    make_affinity_group_alias,
+    make_zone_alias,
+)
 from placementclient.model.consumers import Allocations, sum_resources
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import (
@@ -46,13 +50,13 @@ _DEFAULT = RequestBuilder()
 _LISTS = ('aggregates', 'server_groups', 'migrations')
 
 
-def read_knowledge(
+def read_nova_facts(
     snapshot: Snapshot,
     document: object,
     path: str,
     scheduling: RequestBuilder = _DEFAULT,
     images: Callable[[Sequence[Server]], Images] | None = None,
-) -> tuple[Knowledge, list[str]]:
+) -> tuple[NovaFacts, list[str]]:
     """Return the requests of servers from lists of Nova, and sentences on what is not counted.
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
@@ -85,7 +89,7 @@ def read_knowledge(
     reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
     for server in here:
         reader.read_request(server)
-    knowledge = Knowledge(
+    knowledge = NovaFacts(
         reader.requests,
         reader.least,
         _map_states(servers, (migrations or {}).values()),
@@ -170,7 +174,7 @@ class _RequestReader:
         certain = request
         if self.zones and server.zone is not None and server.pinned_zone is not None:
             # Hosts in no zone are in Nova's default zone, whatever its name is.
-            name = name_zone(server.zone if server.zone in self.zones else '')
+            name = make_zone_alias(server.zone if server.zone in self.zones else '')
             certain = request._replace(root_member_of=(frozenset({name}),))
             if server.pinned_zone is not UNSET:
                 request = certain
@@ -260,7 +264,7 @@ def _find_server_group_rules(
         if group.policy == _APART:
             groups |= {uuid: (*groups.get(uuid, ()), group.uuid) for uuid in members}
         elif group.policy == _TOGETHER and len(members) > 1:
-            affine |= dict.fromkeys(members, name_affinity_group(group.name or group.uuid))
+            affine |= dict.fromkeys(members, make_affinity_group_alias(group.name or group.uuid))
     return groups, affine
 
 

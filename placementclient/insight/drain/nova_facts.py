@@ -9,23 +9,23 @@ from placementclient.model.servers import ServerMigration
 from placementclient.placing.requests import Request
 
 
-def name_zone(name: str) -> str:
+def make_zone_alias(name: str) -> str:
     """Return the name that stands for an availability zone among the aggregates of a host."""
     return f'zone {name}'
 
 
-def name_cell(name: str) -> str:
+def make_cell_alias(name: str) -> str:
     """Return the name that stands for a cell among the aggregates of a host."""
     return f'cell {name}'
 
 
-def name_affinity_group(name: str) -> str:
+def make_affinity_group_alias(name: str) -> str:
     """Return the name that stands for an affinity group among the aggregates of its host."""
     return f'affinity group {name}'
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
+class NovaFacts:
     """Facts of Nova about servers that Placement does not have.
 
     :param requests: the requests of servers, by their UUIDs; of the others only their allocations
@@ -56,8 +56,8 @@ class Knowledge:
     cells: Mapping[str, str] | None = None
     aggregates: Mapping[str, str] = field(default_factory=dict)
 
-    def name_zone_and_cell(self, host: str) -> frozenset[str]:
+    def make_zone_and_cell_aliases(self, host: str) -> frozenset[str]:
         """Return the names that stand for the zone and the cell of a host among its aggregates."""
-        names = [name_zone(self.zones[host])] if host in self.zones else []
-        names += [name_cell(self.cells[host])] if self.cells and host in self.cells else []
+        names = [make_zone_alias(self.zones[host])] if host in self.zones else []
+        names += [make_cell_alias(self.cells[host])] if self.cells and host in self.cells else []
         return frozenset(names)

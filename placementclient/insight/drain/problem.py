@@ -314,7 +314,9 @@ def _list_host_providers(
     :param named: the only traits and aggregates that count; ``None``: all
     """
     root, *others = cloud.topology.list_host_providers(root_uuid, trees)
-    if places := cloud.knowledge.name_zone_and_cell(cloud.snapshot.providers[root_uuid].name):
+    if places := cloud.knowledge.make_zone_and_cell_aliases(
+        cloud.snapshot.providers[root_uuid].name
+    ):
         root = root._replace(aggregates=root.aggregates | places)
     if is_new:
         root = root._replace(traits=root.traits - {DISABLED})

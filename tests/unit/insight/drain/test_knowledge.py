@@ -4,7 +4,7 @@
 import pytest
 
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.knowledge import read_knowledge
+from placementclient.insight.drain.knowledge import read_nova_facts
 from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.model.servers import Image
 from placementclient.nova.images import Images
@@ -28,7 +28,7 @@ def plain(servers):
 
 
 def answer(snapshot, document, images=plain):
-    knowledge, remarks = read_knowledge(snapshot, document, 'x.json', images=images)
+    knowledge, remarks = read_nova_facts(snapshot, document, 'x.json', images=images)
     return decide_drain(DrainCloud(snapshot, knowledge), ['old']), remarks
 
 
@@ -125,7 +125,7 @@ def test_a_server_with_devices_takes_the_place_of_devices():
         ]
         snapshot = cloud(states, [consumer('s0', **resources)])
         servers = [detailed('s0', {'pci_passthrough:alias': 'gpu:1'})]
-        knowledge, _ = read_knowledge(snapshot, servers, 'x.json', settings, plain)
+        knowledge, _ = read_nova_facts(snapshot, servers, 'x.json', settings, plain)
         return decide_drain(DrainCloud(snapshot, knowledge), ['old']).verdict
 
     assert verdict('CUSTOM_A100', settings=scheduling) is DrainVerdict.YES

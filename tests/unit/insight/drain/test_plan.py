@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Pace, ServerMove
-from placementclient.insight.drain.nova_facts import Knowledge
+from placementclient.insight.drain.nova_facts import NovaFacts
 from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from tests.unit.insight.clouds import cloud, consumer, host, pool, provider
 
@@ -135,7 +135,7 @@ def test_drain_names_consumers_that_no_plan_can_move(old, other, reason):
     disk = replace(pool('old_disk', DISK_GB=9), provider=provider('old_disk', 'old').provider)
     new = host('new', aggregates=['shared'], VCPU=8)
     decision = drained(
-        [old, disk, new], [SERVER, *([other] if other else [])], Knowledge(consumers={'s', 'x'})
+        [old, disk, new], [SERVER, *([other] if other else [])], NovaFacts(consumers={'s', 'x'})
     )
     assert decision.verdict is DrainVerdict.DEPENDS
     [finding] = decision.unsettled

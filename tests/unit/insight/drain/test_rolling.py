@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.drain import host_failure
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.nova_facts import Knowledge
+from placementclient.insight.drain.nova_facts import NovaFacts
 from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.insight.drain.requests import find_shared_amounts
 from placementclient.insight.drain.rolling import (
@@ -99,7 +99,7 @@ def test_a_server_that_comes_to_another_storage_frees_the_first():
     snapshot = cloud(states, [server])
     request = CandidateRequest(Filter({'VCPU': 2, 'DISK_GB': 9}))
     pools = find_shared_amounts(snapshot, server.allocations)
-    knowledge = Knowledge({'s': parse_request(request)._replace(shared=pools)})
+    knowledge = NovaFacts({'s': parse_request(request)._replace(shared=pools)})
     rolling = plan_rolling(DrainCloud(snapshot, knowledge), [('h1',), ('h0',)])
     away = {'h0': {'VCPU': 2}, 'nfs1': {'DISK_GB': 9}}
     assert [move.after for move in rolling.moves] == [away, server.allocations]
@@ -185,7 +185,7 @@ def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied():
     snapshot = cloud(hosts(4, 4, 4), servers(h0=[1], h1=[1], h2=[1]))
     request = CandidateRequest(Filter({'VCPU': 1}))
     names = list(snapshot.consumers)
-    knowledge = Knowledge(
+    knowledge = NovaFacts(
         {name: parse_request(request)._replace(limits=('g',)) for name in names[:2]},
         limits={'g': 1},
         groups=dict.fromkeys(names[:2], ('g',)),
