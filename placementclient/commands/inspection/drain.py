@@ -262,10 +262,7 @@ class PlanDrain(base.Lister):
         is_selected = self.args.host or selection_options.has_selection(self.args)
         self._refuse_wrong_flavor_options()
         if not (self.args.lose or self.args.for_flavor or is_selected):
-            self.exit_with_usage(
-                'the following arguments are required: <host>, --match, --with-trait, '
-                '--with-class or --member-of'
-            )
+            self.exit_with_usage('the following arguments are required: <host>, --match, …')
 
     def _refuse_wrong_flavor_options(self) -> None:
         args = self.args

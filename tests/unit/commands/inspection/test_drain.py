@@ -94,7 +94,7 @@ def test_losses_ends_with_0_where_every_loss_fits(placement, tmp_path, number, w
 @pytest.mark.parametrize(
     ('options', 'status', 'message'),
     [
-        ('', 2, '<host>, --match, --with-trait, --with-class or --member-of'),
+        ('', 2, 'the following arguments are required: <host>, --match, …'),
         ('compute1 --batch 2', 2, '--batch is for --rolling'),
         ('compute1 --lose 5', 2, '--lose 5: only 1 host selected'),
         ('compute1 --rolling --lose 1', 2, '--rolling and --lose contradict each other'),
