@@ -88,9 +88,8 @@ class HealAllocation(ChangeCommand):
         parse = partial(records.decode_server_details, flavors=flavors)
         source = service_lists.ListSource(NOVA, service.servers, parse, Server, _join_servers)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
-        with nova_outages.suggest_option_without_nova('--servers FILE'):
-            servers = source.read(self, *(self.args.servers or [NOVA]))
-            migrations = sources.migrations.read_option(self, moving) or ()
+        servers = source.read(self, *(self.args.servers or [NOVA]))
+        migrations = sources.migrations.read_option(self, moving) or ()
         chosen = _select_servers(servers, self.args.server)
         if self.args.amounts:
             _refuse_servers_without_flavors(chosen)

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors and findings for a Nova that cannot be asked, or that does not have all its cells."""
+"""Findings for a Nova that does not have all its cells."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-from placementclient.basis import errors
 
 if TYPE_CHECKING:
     from placementclient.commands.framework.base import PlacementCommand
@@ -15,20 +11,6 @@ if TYPE_CHECKING:
 
 #: The reason in the finding of a host.
 _CELL_DOWN = 'its cell does not answer Nova: its servers are in no list'
-
-
-@contextlib.contextmanager
-def suggest_option_without_nova(option: str) -> Iterator[None]:
-    """If Nova cannot be asked in the block, raise an error that suggests an option with a file."""
-    from placementclient.nova import service
-
-    try:
-        yield
-    except service.ServiceError as reason:
-        unknown = errors.BadArgument(f'{reason}: give {option}')
-        if any(option.split()[0] in step for step in reason.next_steps):
-            unknown.next_steps = reason.next_steps
-        raise unknown from None
 
 
 def note_cells_down(command: PlacementCommand) -> list[Finding]:

@@ -97,13 +97,13 @@ class ListSource(NamedTuple, Generic[T]):
         return records
 
     def _list_steps_with_file(self) -> Sequence[str]:
-        """Return the steps to make a file with the list and to give it; none for a rare list."""
-        if not (self.record.is_never_empty and self.record.source.startswith('openstack ')):
-            return ()
+        """Return the steps to make a file with the list, if a command does that, and to give it."""
         key, source = self.record.key, self.record.source
+        if not source.startswith('openstack '):
+            return (f'Give a file with the list of {key} instead of {self.service}',)
         return (
             f'Make the list where {self.service} answers: {source} > {key}.json',
-            f'Give it instead of {self.service}: --{key} {key}.json',
+            f'Give it instead of {self.service}: --{key.rpartition("_")[2]} {key}.json',
         )
 
 

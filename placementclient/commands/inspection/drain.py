@@ -296,19 +296,20 @@ class PlanDrain(base.Lister):
         from placementclient.nova import service
 
         source = self.args.requests
+        if not source:
+            return None
         if source != NOVA:
-            return (
-                disk.read_document(source, kinds.REQUESTS, *kinds.LISTS.values())
-                if source
-                else None
-            )
-        with nova_outages.suggest_option_without_nova('--requests FILE'):
+            return disk.read_document(source, kinds.REQUESTS, *kinds.LISTS.values())
+        try:
             return {
                 'aggregates': service.aggregates(self.client),
                 'server_groups': service.read_server_groups(self.client),
                 'migrations': service.migrations(self.client),
                 'servers': service.servers_with_zones(self.client),
             }
+        except service.ServiceError as failure:
+            failure.next_steps = ('Give a file with the lists instead: --requests FILE',)
+            raise
 
     def _make_nova_facts(self, requests: object, assumption: AssumedCloud) -> NovaFacts:
         """Return the facts about the servers of a cloud, from the lists of ``--requests``."""

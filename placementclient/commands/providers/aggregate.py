@@ -151,10 +151,8 @@ class SyncAggregate(ChangeCommand):
     def execute(self) -> columns.Output:
         from placementclient.producers.sync import SyncProducer
 
-        with nova_outages.suggest_option_without_nova('--aggregates FILE'):
-            aggregates = service_lists.get_sources().aggregates.read(
-                self, self.args.aggregates or NOVA
-            )
+        source = service_lists.get_sources().aggregates
+        aggregates = source.read(self, self.args.aggregates or NOVA)
         is_from_nova = self.args.aggregates in (None, NOVA)
         notes = nova_outages.note_cells_down(self) if is_from_nova else []
         return self.plan_and_apply(

@@ -194,7 +194,13 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
             '{missing}: No such file or directory; --flavors needs a list of flavors. To make one: '
             'openstack flavor list --all --long -f json',
         ),
-        ('--limits keystone', 1, f'Keystone cannot be asked: {NO_CATALOG}'),
+        (
+            '--limits keystone',
+            1,
+            f'Keystone cannot be asked: {NO_CATALOG}\nNext:\n  1. Make the list where keystone '
+            'answers: openstack registered limit list -f json > registered_limits.json\n'
+            '  2. Give it instead of keystone: --limits registered_limits.json',
+        ),
         (
             '--hypervisors {later} --id inventory-drift',
             1,
