@@ -156,10 +156,7 @@ def test_exporter_asks_other_services_only_with_an_option(placement, files, arou
     for option in sources.split(' --'):
         result = placement(f'{export} --{option.strip("-")}')
         assert result.status == 1
-        reason = (
-            ' cannot be asked: there is no service catalog (auth type none or placement_direct)'
-        )
-        assert result.stderr.splitlines()[0].endswith(reason)
+        assert ' cannot be asked: there is no service catalog (auth type none' in result.stderr
 
 
 def test_the_dashboards_of_os_capacity_find_what_they_show(placement, tmp_path, around, files):
