@@ -2,8 +2,10 @@
 """The rollback of an atomic change whose consumers have come or changed since. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -26,22 +28,30 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, MergeResult]
     :param live: all trees of the change, with all that their consumers hold
     """
     rollback = _Rollback(change, live)
-    moved = rollback.list_deviating_consumers()
-    present = rollback.adapt_snapshot(change.after, (now for now, _ in moved))
-    restored = rollback.adapt_snapshot(change.before, (back for _, back in moved))
+    deviating = rollback.list_deviating_consumers()
+    present = rollback.adapt_snapshot(change.after, (consumer.live for consumer in deviating))
+    restored = rollback.adapt_snapshot(change.before, (consumer.back for consumer in deviating))
     revised = replace(change, before=restored, after=present)
-    if rollback.obstacles:
-        return revised, MergeResult((), tuple(rollback.obstacles))
+    if obstacles := tuple(chain.from_iterable(consumer.obstacles for consumer in deviating)):
+        return revised, MergeResult((), obstacles)
     return revised, merge_atomic_change(
         *revised.order_snapshots(backward=True), live, backward=True
     )
 
 
-class _Rollback:
-    """The rollback of a change, from the live state of its consumers.
+class _DeviatingConsumer(NamedTuple):
+    """A consumer that is not as planned, now and after the rollback.
 
-    :ivar obstacles: the consumers whose amounts have no single inventory to go back to
+    :param obstacles: its amounts that have no single inventory to go back to
     """
+
+    live: Consumer
+    back: Consumer
+    obstacles: Sequence[Finding]
+
+
+class _Rollback:
+    """The rollback of a change, from the live state of its consumers."""
 
     def __init__(self, change: Change, live: Snapshot) -> None:
         self._change, self._live = change, live
@@ -53,13 +63,12 @@ class _Rollback:
             target = InventoryKey(self._uuids[move.to_provider], move.to_resource_class)
             source = InventoryKey(self._uuids[move.from_provider], move.resource_class)
             self._sources.setdefault(target, {})[source] = None
-        self.obstacles: list[Finding] = []
 
-    def list_deviating_consumers(self) -> list[tuple[Consumer, Consumer]]:
-        """Return the consumers that are not as planned, each now and after the rollback."""
+    def list_deviating_consumers(self) -> list[_DeviatingConsumer]:
+        """Return the consumers that are not as planned."""
         users = (self._live.consumers.get(uuid) for uuid in self._find_users())
         changed = [user for user in users if user is not None and not self._is_as_planned(user)]
-        return [(consumer, self._return_consumer(consumer)) for consumer in changed]
+        return list(map(self._return_consumer, changed))
 
     def adapt_snapshot(self, planned: Snapshot, others: Iterable[Consumer]) -> Snapshot:
         """Return a planned side of the change as it can be now.
@@ -104,49 +113,57 @@ class _Rollback:
         planned = self._change.after.consumers.get(consumer.uuid)
         return planned is not None and planned.allocations == consumer.allocations
 
-    def _return_consumer(self, consumer: Consumer) -> Consumer:
+    def _return_consumer(self, consumer: Consumer) -> _DeviatingConsumer:
         """Return a consumer that is not as planned with its allocations after the rollback."""
         allocations: dict[str, Counter[str]] = {}
+        obstacles = []
         for provider_uuid, resources in consumer.allocations.items():
             for name, amount in resources.items():
-                for (uuid, returned), part in self._return_amount(
-                    consumer, provider_uuid, name, amount
-                ):
+                key = InventoryKey(provider_uuid, name)
+                parts = self._split_amount(consumer, key, amount)
+                if isinstance(parts, Finding):
+                    obstacles.append(parts)
+                    continue
+                for (uuid, returned), part in parts.items():
                     allocations.setdefault(uuid, Counter())[returned] += part
-        return structs.replace(
+        back = structs.replace(
             consumer, allocations={uuid: dict(amounts) for uuid, amounts in allocations.items()}
         )
+        return _DeviatingConsumer(consumer, back, obstacles)
 
-    def _return_amount(
-        self, consumer: Consumer, provider_uuid: str, name: str, amount: int
-    ) -> Iterator[tuple[InventoryKey, int]]:
-        """Yield the inventories that get an amount of a consumer in the rollback, with their parts.
+    def _split_amount(
+        self, consumer: Consumer, key: InventoryKey, amount: int
+    ) -> Mapping[InventoryKey, int] | Finding:
+        """Return the parts of an amount, by the inventory that gets them in the rollback.
 
-        An amount that has none or several of them to go to adds one of :attr:`obstacles`.
+        The first line that applies counts; the inventory is the one that the consumer uses now:
+
+        =============================== ===================== ==================================
+        by the plan, the consumer has   afterwards the        the amount
+                                        inventory is
+        =============================== ===================== ==================================
+        exactly this amount of it       either                each part goes to its origin, and
+                                                              an addition is freed
+        nothing of it from elsewhere    there                 stays
+        nothing of it from elsewhere    gone                  goes to the only one that moved to
+                                                              the inventory
+        a part of it from one other     there                 as much goes back as was moved
+        a part of it from one other     gone                  goes back
+        anything else                   either                is an obstacle: you have to decide
+        =============================== ===================== ==================================
         """
-        key = InventoryKey(provider_uuid, name)
         origins = self._find_planned_origins(consumer.uuid, key)
-        # As the plan gave it: each part goes back to its origin; an addition had none, and goes.
         if sum(origins.values()) == amount:
-            yield from ((source, part) for source, part in origins.items() if source)
-            return
+            return {source: part for source, part in origins.items() if source}
         moved = {source: part for source, part in origins.items() if source and source != key}
-        stays = self._keeps_class(provider_uuid, name)
-        # Nothing of it was moved here, and the inventory is there after the rollback: it stays.
+        stays = self._keeps_class(key)
         if stays and not moved:
-            yield key, amount
-            return
+            return {key: amount}
         sources = [*moved] or [*self._sources.get(key, ())]
-        # It has none or several to go back to: the operator has to decide.
         if len(sources) != 1:
-            self._add_obstacle(consumer, key, amount, sources)
-            return
-        # It goes back to the only one: all of it, or as much as was moved if the inventory is there
-        # after the rollback, and what others have added stays.
+            return self._make_obstacle(consumer, key, amount, sources)
         back = min(sum(moved.values()), amount) if stays else amount
-        yield sources[0], back
-        if back < amount:
-            yield key, amount - back
+        return {sources[0]: back, key: amount - back} if back < amount else {sources[0]: back}
 
     def _find_planned_origins(
         self, consumer_uuid: str, key: InventoryKey
@@ -165,24 +182,25 @@ class _Rollback:
                 amounts[origin] += row.amount
         return amounts
 
-    def _keeps_class(self, provider_uuid: str, name: str) -> bool:
-        """Return whether a provider has inventory of a class after the rollback."""
-        change = self._providers.get(provider_uuid)
-        is_local = change is not None and change.root_provider_uuid in self._change.roots
-        return change is None or not is_local or name in change.content_before.inventories
+    def _keeps_class(self, key: InventoryKey) -> bool:
+        """Return whether there is an inventory after the rollback."""
+        change = self._providers.get(key.provider_uuid)
+        if change is None or change.root_provider_uuid not in self._change.roots:
+            return True
+        return key.resource_class in change.content_before.inventories
 
-    def _add_obstacle(
+    def _make_obstacle(
         self, consumer: Consumer, key: InventoryKey, amount: int, sources: Sequence[InventoryKey]
-    ) -> None:
-        """Add the obstacle that an amount of a consumer has no single inventory to go back to."""
-        uuid, name = key
+    ) -> Finding:
+        """Return the obstacle that an amount has no single inventory to go back to."""
         names = {uuid: state.name for uuid, state in self._live.providers.items()}
         places = ', '.join(
             sorted(names.get(source.provider_uuid, source.provider_uuid) for source in sources)
         )
         why = f'may go back to {places}' if places else 'are not what the plan gave it'
-        message = f'consumer {consumer.uuid}: {amount} {name} on {names[uuid]} {why}'
-        self.obstacles.append(make_obstacle(f'consumer {consumer.uuid}', message))
+        held = f'{amount} {key.resource_class} on {names[key.provider_uuid]}'
+        name = f'consumer {consumer.uuid}'
+        return make_obstacle(name, f'{name}: {held} {why}')
 
 
 def _shift_total(

@@ -32,7 +32,18 @@ class Shape:
     """The providers that can serve a host, the root first, without their free amounts.
 
     The room of a host is a list of free amounts: of each class of each of its own providers; then,
-    for lax requests, the sum of each class that several providers have.
+    for lax requests, the sum of each class, unless a single provider of the host has it. With VCPU
+    on the root (0), VGPU on two children (1 and 2), and DISK_GB on a sharing provider (3)::
+
+        room:   [VCPU of 0, VGPU of 1, VGPU of 2, all VGPU, all DISK_GB]
+        rooms:  {(0, 'VCPU'): 0, (1, 'VGPU'): 1, (2, 'VGPU'): 2}
+        totals: {'VCPU': 0, 'VGPU': 3, 'DISK_GB': 4}
+
+    :ivar units: of each provider, by class
+    :ivar rooms: the index into the room, by the number of the provider and the class
+    :ivar totals: the index of all that the host has of a class, by class
+    :ivar members: the numbers of the providers that have a class, by class
+    :ivar width: the length of the room
     """
 
     def __init__(self, providers: Sequence[HostProvider]) -> None:
@@ -78,8 +89,9 @@ class Shape:
         local, shared = [], []
         for name, amount in request.totals.items():
             pools = [self.providers[number].pool for number in self.members[name]]
-            amount -= sum(n for (uuid, kind), n in request.shared if kind == name and uuid in pools)
-            local.append((self.totals[name], max(0, amount)))
+            held = [n for (pool, kind), n in request.shared if kind == name and pool in pools]
+            amount = max(0, amount - sum(held))
+            local.append((self.totals[name], amount))
             if len(pools) == 1 and pools[0] is not None and amount > 0:
                 shared.append(((pools[0], name), amount))
         return HostOption((), tuple(local), tuple(shared))
@@ -179,6 +191,14 @@ def has_traits_of_common_group(
 
 def can_serve(provider: HostProvider, part: RequestPart, root: HostProvider) -> bool:
     """Return True if a provider meets the conditions of a part, whatever amounts it has.
+
+    =================== ====================== =================================================
+    the condition       a group with a suffix  the common group
+    =================== ====================== =================================================
+    member_of           the provider is one    the same; for a provider of the tree, or the root
+    forbidden_member_of the provider is none   neither the provider nor the root is one
+    in_tree             the provider is in it  the provider and the root are in it
+    =================== ====================== =================================================
 
     :param root: of the host: for the common group, all of its tree is in the root's aggregates
     """

@@ -42,6 +42,7 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     :param back: whether the run takes the plan back
     """
 
+    # These three come first: a first line that was cut off is known by its beginning.
     journal: str | None = None
     version: int | None = None
     at: str
@@ -132,5 +133,6 @@ def _check_unreadable(entries: Sequence[JournalEntry | None], path: str) -> None
     for number, entry in reversed(list(enumerate(entries, 1))):
         if entry is not None:
             following = entry
+        # A run may be killed within the first line, too; the next one begins with a first line.
         elif following is not None and not (following.resumed or following.journal):
             raise _make_error(path, number, 'the line cannot be read')
