@@ -17,7 +17,7 @@ _OWN_COMMAND = re.compile(r'\bplacement(?= (?:resource|allocation candidate|trai
 _LAST_COMMAND = re.compile(
     r'(?:(?P<text>.*:) +| *(?:\d+\. )?)'
     r'(?P<command>(?:[A-Z_]+=\S+ )?'
-    r'(?:placement|openstack|(?:nova|placement)-manage|mkdir|iconv|pip|rm|unset)'
+    r'(?:placement|openstack|(?:nova|placement)-manage|mkdir|iconv|pip|rm|unset|echo)'
     r'(?: +\S*[^\s.,;:?!)])+)'
 )
 #: The words that people use for names that look different.

@@ -61,7 +61,9 @@ HOST_FACTS = FileKind(
 )
 TAR = FileKind('a tar archive', '--host-facts takes it')
 ASSUMPTIONS = FileKind(
-    'a list of assumptions', '"placement resource capacity show --assume FILE" takes it'
+    'a list of assumptions',
+    '"placement resource capacity show --assume FILE" takes it',
+    """write one: echo '[{"without":["HOST"]}]' > FILE""",
 )
 BODY = FileKind('the body of a request to Placement')
 COMMANDS = FileKind('commands, one on each line')
