@@ -69,35 +69,6 @@ def test_a_subject_has_a_help_of_its_own(placement, argv):
     assert 'resource provider trait' not in result.stdout
 
 
-@pytest.mark.parametrize(
-    ('line', 'named', 'meant'),
-    [
-        ('resource provder list --name x', 'resource provder list', 'resource provider list'),
-        ('trait lst plan.json', 'trait lst', 'trait list'),
-        (
-            'resource provider reshape verfy plan.json',
-            'resource provider reshape verfy',
-            'resource provider reshape verify',
-        ),
-    ],
-)
-def test_a_wrong_command_is_told_without_arguments_and_with_near_ones(
-    placement, service, line, named, meant
-):
-    result = placement(line)
-    assert (result.status, result.stdout) == (2, '')
-    assert result.stderr.startswith(f'{named!r} is not a command. Did you mean "{meant}"?')
-    assert service.requests == []
-
-
-@pytest.mark.parametrize('option', ['--trait', '--with-trait', '--with-trait=HW_GPU'])
-def test_a_command_that_filters_by_traits_names_its_option_for_the_others(placement, option):
-    result = placement(f'resource provider list {option} HW_GPU')
-    assert result.status == 2
-    assert 'Did you mean "--required"?' in result.stderr
-    assert 'Did you mean' not in placement(f'resource class list {option}').stderr
-
-
 @pytest.mark.parametrize('variable', ['OS_CLOUD', 'OS_AUTH_TYPE'])
 def test_without_authentication_it_is_said_what_to_set(capsys, monkeypatch, variable):
     assert shell.main(['trait', 'list']) == 1

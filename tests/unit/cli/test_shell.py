@@ -170,25 +170,6 @@ def test_an_unknown_auth_type_is_wrong_usage_with_a_list_of_the_known(capsys):
     assert ', v3password, ' in refusal
 
 
-def test_an_option_that_does_not_exist_is_told_with_a_near_one(placement, service):
-    for command, refusal in (
-        (
-            'resource provider tree list --alocations',
-            'placement resource provider tree list: error: unrecognized arguments: --alocations. '
-            'Did you mean "--allocations"?',
-        ),
-        (
-            '--os-placement-timeot 3 trait list',
-            'unrecognized arguments: --os-placement-timeot. Did you mean "--os-placement-timeout"? '
-            'See placement --help',
-        ),
-    ):
-        result = placement(command)
-        assert (result.status, result.stdout) == (2, '')
-        assert result.stderr.splitlines()[0] == refusal
-    assert service.requests == []
-
-
 def test_the_arguments_are_those_of_the_process_if_none_are_given(monkeypatch, capsys):
     monkeypatch.setattr('sys.argv', ['placement', '--version'])
     with pytest.raises(SystemExit) as exit:
