@@ -19,6 +19,8 @@ CountedFits = Sequence[tuple[str | None, Sequence[Fits]]]
 _SUBJECT = {'tree': 'tree', 'aggregate': 'aggregate', 'class': 'resource_class'}
 _AMOUNTS = ('capacity', 'used', 'free', 'largest_fit')
 _CHANGE = ('before', 'after', 'difference')
+#: The number of rows from which on a table does not fit a screen.
+_SCREEN = 20
 
 K = TypeVar('K', bound=Hashable)
 
@@ -75,6 +77,16 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
         )
     ]
     return (*keys.names, 'amount', *_CHANGE), rows
+
+
+def describe_shorter_table(output: Output, by: str, *, compares: bool) -> Sequence[str]:
+    """Return a sentence with the options that make a table under assumptions shorter, if any do.
+
+    :param compares: whether the table has the amounts before and after the assumptions
+    """
+    if not compares:
+        return ('Before and after: add --by class --diff',)
+    return ('Only the sums: add --by class',) if by == 'tree' and len(output[1]) > _SCREEN else ()
 
 
 def describe_fuller_lines(lines: Sequence[TotalsLine], percentage: float) -> str:

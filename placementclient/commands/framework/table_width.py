@@ -49,6 +49,8 @@ _TEXTS = (str, dict, list)
 UNLIMITED = 1 << 20
 #: The width of a word from which on it may be cut, and the lines of a cell from which on it is.
 _LONG, _MOST_LINES = 24, 3
+#: The width to which the heading of a needed column may be cut.
+_HEADING = 10
 #: The parts of a cell that are never broken.
 _PART = re.compile(
     r"""
@@ -77,7 +79,9 @@ class _Column:
         self.longest = max(map(len, (name, *texts)))
         # A word of a table is often in many rows.
         parts = {part for text in texts for part in _PART.findall(text)}
-        self.least = max((len(name), *map(self._find_least_width, parts)))
+        # The longest heading is cut before a column is hidden that a command needs.
+        heading = min(len(name), _HEADING) if name in needed else len(name)
+        self.least = max((heading, *map(self._find_least_width, parts)))
         is_needed = name in (*_NEEDED, *_UNCUT, *needed)
         self.whole = max((self.least, *map(len, parts))) if is_needed else self.least
 
@@ -146,7 +150,10 @@ class FittedFormatter:
         # The table has its width: it is not wrapped again, within words.
         parsed_args.max_width = UNLIMITED
         self._formatter.emit_list(
-            [column.name for column in shown], zip(*wrapped, strict=True), stdout, parsed_args
+            [_cut_heading(column.name, width) for column, width in zip(shown, widths, strict=True)],
+            zip(*wrapped, strict=True),
+            stdout,
+            parsed_args,
         )
 
     def emit_one(
@@ -244,6 +251,10 @@ def _list_repeated_uuids(columns: Sequence[_Column], commands: _Column | None) -
         if commands and column is not commands and column.is_within(commands)
         if any(map(_UUID.search, map(str, column.cells)))
     ]
+
+
+def _cut_heading(name: str, width: int) -> str:
+    return name if len(name) <= width else f'{name[: width - 1]}…'
 
 
 def _compute_table_width(widths: Sequence[int]) -> int:

@@ -245,6 +245,8 @@ class AuditCloud(ChangeCommand):
             self.ending = f'{len(fixed)} fixed; other problems were not fixed'
         elif is_wrong:
             self.exit_status = errors.ExitStatus.DIFFERS
+        elif fixed:
+            self.ending = f'{len(fixed)} fixed'
 
     def _read_operator_facts(self) -> audit_lists.OperatorFacts:
         from placementclient.nova import service

@@ -136,9 +136,13 @@ class ShowCapacity(base.Lister):
         if self.args.diff:
             self.empty_message = 'No amount changes'
             self.spare_columns = ('shared_by', 'difference')
-            self.needed_columns = ('amount', 'before', 'after')
-            return tables.compare_totals(totals.GROUPED[by](before), lines, by)
-        return tables.list_totals(lines, by)
+            self.needed_columns = ('resource_class', 'amount', 'before', 'after')
+            output = tables.compare_totals(totals.GROUPED[by](before), lines, by)
+        else:
+            output = tables.list_totals(lines, by)
+        if self.args.assume and self.app.stderr.isatty():
+            self.explanation = tables.describe_shorter_table(output, by, compares=self.args.diff)
+        return output
 
     def _list_fits(self, before: Snapshot, after: Snapshot) -> base.Output:
         """Return the rows of how many servers fit; with ``--diff``, those that changes affect."""

@@ -202,6 +202,14 @@ def test_columns_that_people_act_on_are_hidden_last_and_stay_whole(cells, option
     assert all(cells[name] in lines[3] for name in ('name', 'host') if name in cells)
 
 
+def test_the_heading_of_a_needed_column_is_cut_before_a_column_is_hidden():
+    cells = ('compute01.new', 'MEMORY_MB', 'largest_fit', '1,951 GiB', '22.3 TiB', '+951.1 GiB')
+    names = ('tree', 'resource_class', 'amount', 'before', 'after', 'difference')
+    lines, sentence = fitted(80, names, cells, spare=names[-1:], needed=names[1:5])
+    assert (len(lines[0]), sentence) == (80, '')
+    assert lines[1].replace('|', ' ').split() == ['tree', 'resource_…', *names[2:]]
+
+
 def test_chosen_columns_are_wrapped_and_not_hidden():
     lines, sentence = fitted(60, ('generation', 'text'), (1, 'word ' * 30), can_hide=False)
     assert max(map(len, lines)) <= 60

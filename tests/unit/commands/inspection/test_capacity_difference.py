@@ -67,7 +67,8 @@ def test_diff_shows_the_amounts_before_and_after_on_every_terminal(changed, widt
     lines = changed('').stdout.splitlines()
     assert max(map(len, lines)) <= width
     heading, *rows = (line.split('|') for line in lines if line.startswith('|'))
-    assert {'before', 'after'} <= {name.strip() for name in heading}
+    shown = {'before', 'after', *(['difference'] if width >= 80 else [])}
+    assert shown <= {name.strip() for name in heading}
     assert {row[-2][-2] for row in rows} <= set('0123456789B'), 'aligned to the right'
 
 
@@ -94,6 +95,26 @@ def test_diff_says_that_nothing_changes(placement, tmp_path):
     options = f'--assume {tmp_path}/assume.yaml --diff'
     result = placement(SHOW.format(file=file) + options)
     assert (result.stdout, result.stderr.splitlines()[-1]) == ('', 'No amount changes')
+
+
+@pytest.mark.parametrize(
+    ('options', 'count', 'sentence'),
+    [
+        ('--diff', 9, 'Only the sums: add --by class'),
+        ('--diff', 1, ''),
+        ('--diff --by class', 9, ''),
+        ('', 1, 'Before and after: add --by class --diff'),
+    ],
+)
+def test_assumptions_name_on_a_terminal_the_options_of_a_shorter_table(
+    placement, tmp_path, monkeypatch, options, count, sentence
+):
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    file = save(tmp_path, 'cloud.json', small())
+    (tmp_path / 'more.yaml').write_text(f'[{{add: {count}, like: host2, name: "new{{n}}"}}]')
+    assume = f'assuming: {tmp_path}/more.yaml'
+    result = placement(SHOW.format(file=file) + f'--assume {tmp_path}/more.yaml {options}')
+    assert result.stderr.splitlines() == list(filter(None, [assume, sentence]))
 
 
 @pytest.mark.parametrize(
