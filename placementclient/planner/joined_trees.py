@@ -12,14 +12,15 @@ from placementclient.planner.layout.target_state import TargetProvider, TargetSt
 
 
 def find_shared_parts(
-    snapshot: Snapshot, spec: Spec, roots: Set[str], target_state: TargetState
+    snapshot: Snapshot, spec: Spec, planned_roots: Set[str], target_state: TargetState
 ) -> frozenset[str]:
     """Return the UUIDs of the targets and consumers of a tree that other trees may change too.
 
     The service judges all that a consumer holds whenever it writes it. So a tree concerns the
     consumers that move in it, and those whose amounts its new units admit or refuse.
 
-    :param roots: of all trees that are planned, by UUID
+    :param planned_roots: of all trees that are planned, by UUID
+    :param target_state: of the tree; it has no additions to consumers that do not exist
     """
     (root,) = target_state.roots
     targets = (
@@ -41,7 +42,7 @@ def find_shared_parts(
         consumer.uuid
         for consumer in concerned
         if consumer.uuid in spec.names.added_consumers
-        or _is_in_several_trees(snapshot, roots, consumer)
+        or _is_in_several_trees(snapshot, planned_roots, consumer)
     )
     return frozenset({*targets, *consumers})
 
@@ -53,15 +54,17 @@ def _find_rejudged_consumers(snapshot: Snapshot, provider: TargetProvider) -> It
         for name, was in provider.inventories_before.items()
         if name in provider.inventories and was.units != provider.inventories[name].units
     ]
-    for consumer in snapshot.consumers_on(provider.uuid) if changed else ():
+    if not changed:
+        return
+    for consumer in snapshot.consumers_on(provider.uuid):
         for name, was, desired in changed:
             amount = consumer.amount(provider.uuid, name)
             if amount and was.admits(amount) != desired.admits(amount):
                 yield consumer
 
 
-def _is_in_several_trees(snapshot: Snapshot, roots: Set[str], consumer: Consumer) -> bool:
+def _is_in_several_trees(snapshot: Snapshot, planned_roots: Set[str], consumer: Consumer) -> bool:
     if len(consumer.allocations) == 1:
         return False
     states = map(snapshot.providers.get, consumer.allocations)
-    return len(roots & {state.provider.root_uuid for state in states if state}) > 1
+    return len(planned_roots & {state.provider.root_uuid for state in states if state}) > 1

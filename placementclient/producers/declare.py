@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Provider trees that a file declares."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -45,6 +45,7 @@ class DeclarationProducer(StateProducer):
         super().__init__(client)
         self._declarations, self._previous = declarations, previous
         self._prune, self._reparent = prune, reparent
+        self._new_uuids = choose_uuids(declarations)
 
     def read_live_state(self) -> Snapshot:
         """Read the existing trees of all declared providers."""
@@ -63,7 +64,7 @@ class DeclarationProducer(StateProducer):
         :raises errors.BadArgument: if a provider would move that only ``reparent`` moves
         """
         after = apply_declarations(
-            live, self._declarations, prune=self._prune, previous=self._previous
+            live, self._declarations, self._new_uuids, prune=self._prune, previous=self._previous
         )
         if not self._reparent:
             check_moved_providers(live, after)
@@ -91,7 +92,7 @@ def check_moved_providers(before: Snapshot, after: Snapshot) -> None:
     moved = []
     for uuid in before.providers.keys() & after.providers.keys():
         state = before.providers[uuid]
-        *_, root_uuid = uuid, *after.ancestors(uuid)
+        root_uuid = _find_root_uuid(after, uuid)
         is_used = any(state.usages.values()) or before.consumers_on(uuid)
         is_root = state.provider.parent_provider_uuid is None
         if root_uuid != state.provider.root_uuid and (is_root or is_used):
@@ -104,16 +105,31 @@ def check_moved_providers(before: Snapshot, after: Snapshot) -> None:
         )
 
 
+def _find_root_uuid(snapshot: Snapshot, uuid: str) -> str:
+    """Return the UUID of the topmost provider above one, by the parents alone."""
+    return [uuid, *snapshot.ancestors(uuid)][-1]
+
+
+def choose_uuids(declarations: Iterable[DeclaredProvider]) -> dict[str, str]:
+    """Return a UUID for each declared provider by name, for those that are to be created."""
+    return {declared.name: str(uuid4()) for declared in walk_declarations(declarations)}
+
+
 def apply_declarations(
     snapshot: Snapshot,
     declarations: Sequence[DeclaredProvider],
+    new_uuids: Mapping[str, str],
     *,
     prune: bool = False,
     previous: Sequence[DeclaredProvider] = (),
 ) -> Snapshot:
     """Return the snapshot with the providers as they are declared.
 
+    Their parents are those of the declaration. A new provider has no ``root_provider_uuid``, and a
+    moved one has its old, until Placement sets it.
+
     :param snapshot: has the trees of all declared providers that exist
+    :param new_uuids: by name, the UUIDs of providers to create without a declared UUID
     :raises errors.BadArgument: if a declaration contradicts the snapshot
     :raises errors.UsageError: if ``prune`` or ``previous`` does not suit the kind of the file
     :raises UsedInventory: if used inventory would be removed, or get smaller than its usage
@@ -128,7 +144,7 @@ def apply_declarations(
             'provider has'
         )
     _check_names(declarations, snapshot)
-    state = _DeclaredState(snapshot)
+    state = _DeclaredState(snapshot, new_uuids)
     for root in declarations:
         state.place_provider(root, None)
     for root in previous:
@@ -144,8 +160,8 @@ def apply_declarations(
 class _DeclaredState:
     """The providers of a snapshot, to which one declaration after the other is applied."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+    def __init__(self, snapshot: Snapshot, new_uuids: Mapping[str, str]) -> None:
+        self._snapshot, self._new_uuids = snapshot, new_uuids
         self.states = dict(snapshot.providers)
         #: The UUIDs of the declared providers.
         self.placed = set[str]()
@@ -165,7 +181,7 @@ class _DeclaredState:
             raise errors.BadArgument(
                 f'{live.name} is declared twice, by its name and by its UUID {live.uuid}'
             )
-        uuid = live.uuid if live else declared.uuid or str(uuid4())
+        uuid = live.uuid if live else declared.uuid or self._new_uuids[declared.name]
         self.placed.add(uuid)
         state = live or ProviderState(Provider(uuid, declared.name, 0))
         name = state.name if declared.adds else declared.name

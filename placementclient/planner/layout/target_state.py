@@ -59,7 +59,7 @@ class TargetProvider:
 
     :param before: ``None`` if it is to be created
     :param stated: the fields of inventories that the specification states, by class
-    :param entry: the entry of the specification that was applied last
+    :param entry: the entry of the specification about it; a second one is a fault
     """
 
     uuid: str
@@ -74,14 +74,14 @@ class TargetProvider:
     entry: SpecEntry | None = None
 
     def apply_entry(self, entry: SpecEntry) -> None:
-        """Apply the traits, aggregates and inventories of an entry, once."""
+        """Apply the traits, aggregates and inventories of the entry, unless that is done."""
         if entry == self.entry:
             return
         self.entry, spec = entry, entry.spec
-        stated = add_compute_traits(spec.traits, self.before)
-        self.traits = {*stated} if 'traits' in spec.whole else self.traits.union(spec.traits)
-        added = set() if 'aggregates' in spec.whole else self.aggregates
-        self.aggregates = added.union(spec.aggregates)
+        traits = add_compute_traits(spec.traits, self.before)
+        self.traits = {*traits} if 'traits' in spec.whole else self.traits.union(spec.traits)
+        kept = set() if 'aggregates' in spec.whole else self.aggregates
+        self.aggregates = kept.union(spec.aggregates)
         self.stated.update(spec.inventories)
 
     def has_inventory_as_stated(self, resource_class: str) -> bool:
@@ -151,15 +151,19 @@ class TargetState:
         return {(target.provider, target.key.resource_class): target for target in targets}
 
     @property
+    def root_names(self) -> dict[str, str]:
+        """The names of the trees, by the UUIDs of their roots."""
+        return {root.uuid: root.name for root in self.roots}
+
+    @property
     def name(self) -> str:
         """The names of the trees, for messages."""
-        return join_names([root.name for root in self.roots], 8)
+        return join_names([*self.root_names.values()], 8)
 
     def find_tree_name(self, provider: TargetProvider) -> str:
         """Return the name of a provider's tree; the names of all trees if it is in none of them."""
-        roots = {root.uuid: root.name for root in self.roots}
-        return roots.get(provider.root_provider_uuid, self.name)
+        return self.root_names.get(provider.root_provider_uuid, self.name)
 
     def is_local(self, provider: TargetProvider) -> bool:
         """Return whether a provider is in one of these trees, not in one that shares with them."""
-        return any(provider.root_provider_uuid == root.uuid for root in self.roots)
+        return provider.root_provider_uuid in self.root_names

@@ -12,6 +12,7 @@ from placementclient.producers.declare import (
     UsedInventory,
     apply_declarations,
     check_moved_providers,
+    choose_uuids,
 )
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -21,8 +22,12 @@ GPU = provider('gpu', 'numa', 'host', VGPU=4)
 CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
 
 
+def applied(live, *declarations, **options):
+    return apply_declarations(live, declarations, choose_uuids(declarations), **options)
+
+
 def changes(*declarations, live=CLOUD, prune=False):
-    after = apply_declarations(live, declarations, prune=prune)
+    after = applied(live, *declarations, prune=prune)
     return [
         row
         for tree in plan('', live, after).changes
@@ -109,7 +114,7 @@ OTHER = provider('other', VCPU=8)
 def test_indentation_alone_joins_no_trees(declaration, message):
     live = cloud([HOST, NUMA, GPU, OTHER], [HELD])
     with pytest.raises(errors.BadArgument, match=f'^The file puts {message}.*--reparent'):
-        check_moved_providers(live, apply_declarations(live, [declaration]))
+        check_moved_providers(live, applied(live, declaration))
 
 
 @pytest.mark.parametrize(
@@ -122,12 +127,12 @@ def test_indentation_alone_joins_no_trees(declaration, message):
 )
 def test_providers_move_within_their_tree_and_unused_ones_anywhere(declaration, consumers):
     live = cloud([HOST, NUMA, GPU, OTHER], consumers)
-    check_moved_providers(live, apply_declarations(live, [declaration]))
+    check_moved_providers(live, applied(live, declaration))
 
 
 @pytest.mark.parametrize('live_traits', [(), ('COMPUTE_STATUS_DISABLED', 'COMPUTE_RESCUE_BFV')])
 def test_traits_that_nova_sets_and_takes_stay_as_they_are(live_traits):
     live = cloud([provider('host', traits=['CUSTOM_OLD', *live_traits])])
     traits = frozenset({'CUSTOM_NEW', 'COMPUTE_STATUS_DISABLED'})
-    after = apply_declarations(live, [Declared('host', traits=traits)])
+    after = applied(live, Declared('host', traits=traits))
     assert after.providers['host'].traits == {'CUSTOM_NEW', *live_traits}
