@@ -264,7 +264,7 @@ class Merge:
     def _merge_position(
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> Provider:
-        """Return a provider with its new name and parent, unless others changed them."""
+        """Return the live provider with its new name and parent; obstacles keep the live ones."""
         provider = live.provider
         is_written = live.position in self._written.positions.get(live.uuid, ())
         for key, label in (('name', 'name'), ('parent_provider_uuid', 'parent')):

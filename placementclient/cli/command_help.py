@@ -314,7 +314,10 @@ def _find_commands_containing(
 
 
 def _find_most_similar_command(words: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the command whose name is most similar to the typed words, if any is similar."""
+    """Return a list of the one name that is most similar to the typed words; empty if none is.
+
+    :param names: the names of the known commands, at least one
+    """
     from difflib import SequenceMatcher
 
     def measure_similarity(name: str) -> float:

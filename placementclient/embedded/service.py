@@ -126,7 +126,7 @@ def read_empty_database() -> bytes:
 
 @contextlib.contextmanager
 def _explain_failures(subject: str, url: str = '') -> Iterator[None]:
-    """Turn any error of the block into one that has no password.
+    """Turn any error of the block into a DatabaseError that explains it without the password.
 
     :param subject: the database or its file, as the error names it
     :param url: the URL of the database, if it is known; it may have a password

@@ -65,7 +65,12 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
 
 
 def _find_class_of_cpus(name: str, consumer: Consumer, requested: Resources) -> str:
-    """Return for ``VCPU`` the class of a server's CPUs, which may be ``PCPU``; else the name."""
+    """Return for ``VCPU`` the class of a server's CPUs, which may be ``PCPU``; else the name.
+
+    :param name: a resource class
+    :param requested: the amounts that the server's flavor requests
+    :raises UnknownAmounts: if the server has CPUs of both classes
+    """
     if name != 'VCPU':
         return name
     classes = [cpu for cpu in ('VCPU', 'PCPU') if sum_resources(consumer.allocations.values())[cpu]]

@@ -77,7 +77,10 @@ def find_differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
 def _find_changed_uuids(
     before: Mapping[str, T], after: Mapping[str, T], content: Callable[[T], object]
 ) -> set[str]:
-    """Return the UUIDs of objects that were added or removed, or whose content differs."""
+    """Return the UUIDs of objects that were added or removed, or whose content differs.
+
+    :param content: returns the part of an object that counts
+    """
     shared = before.keys() & after.keys()
     changed = (uuid for uuid in shared if content(before[uuid]) != content(after[uuid]))
     return {*changed, *(before.keys() ^ after.keys())}

@@ -99,6 +99,7 @@ def explain_retained_allocations(
     """Return the reason why a verdict frees nothing, and the command for the operator.
 
     :param kind: the ID of the check that has found the consumer
+    :param is_asked: whether Nova was asked for the server, or will be
     """
     if verdict.is_under_way:
         return verdict.reason
@@ -116,6 +117,7 @@ class EvidenceJudge:
         if its consumer has not changed since
     :param is_presumed: whether to take a server for settled if its list does not say it, as Nova
         will be asked
+    :param topology: of the snapshot with the consumers
     """
 
     def __init__(
@@ -188,7 +190,11 @@ class EvidenceJudge:
     def _judge_other_hosts(
         self, consumer: Consumer, holding: Consumer | None, server: Server, changed: Moment | None
     ) -> Verdict:
-        """Judge the allocations beside the host that Nova names, of a server that does not move."""
+        """Judge the allocations beside the host that Nova names, of a server that does not move.
+
+        :param holding: the consumer of the server; ``None`` if it has no allocations
+        :param changed: when Placement has changed the consumer last
+        """
         own = self.find_own_host(server)
         if own is None:
             return Verdict(reason=_NO_HOST)
@@ -208,7 +214,12 @@ class EvidenceJudge:
         own: str,
         changed: Moment | None,
     ) -> Verdict:
-        """Judge each allocation beside the own host by the amounts that the server lacks there."""
+        """Judge each allocation beside the own host by the amounts that the server lacks there.
+
+        :param holding: the consumer of the server
+        :param own: the UUID of the root of its host
+        :param changed: when Placement has changed the consumer last
+        """
         freed, unproved, held = list[str](), list[str](), dict[str, Resources]()
         is_migration = consumer.uuid != server.uuid
         for provider_uuid, amounts in consumer.allocations.items():
@@ -235,7 +246,10 @@ class EvidenceJudge:
         return server.departure_reason
 
     def _explain_unsettled(self, server: Server, changed: Moment | None) -> str:
-        """Return the reason why the record of a server does not decide; empty if it does."""
+        """Return the reason why the record of a server does not decide; empty if it does.
+
+        :param changed: when Placement has changed the consumer last
+        """
         if server.is_settled is None and not self._is_presumed:
             return _NO_TASKS
         if server.is_settled is False:
@@ -258,6 +272,7 @@ class EvidenceJudge:
 
         A host that Nova has removed has no hypervisor, but its root has its name.
 
+        :param node: the name of its node, which decides; ``None``: its only node
         :param by_hypervisor_only: whether not to look for the name if hypervisors have UUIDs
         """
         if self._has_uuids:
@@ -280,7 +295,12 @@ class EvidenceJudge:
     def _find_lacking_amounts(
         self, amounts: Resources, holding: Consumer, server: Server, own_root: str
     ) -> Resources:
-        """Return the amounts, out of some, of which a server holds too little on its own host."""
+        """Return those of the amounts of whose class a server holds too little on its own host.
+
+        :param amounts: held for the server on another provider
+        :param holding: the consumer with the server's own allocations
+        :param own_root: the UUID of the root of its host
+        """
         serving = self.find_serving_uuids(own_root)
         there = [held for uuid, held in holding.allocations.items() if uuid in serving]
         present = count_pcpu_as_vcpu(sum_resources(there))
@@ -306,7 +326,10 @@ class EvidenceJudge:
         return newest if before.created_at != newest.created_at else None
 
     def _find_other_hosts(self, migration: ServerMigration | None) -> dict[str | None, str | None]:
-        """Return the other host of a migration, by each host where it may have ended."""
+        """Return the UUID of the root that a migration left, by that of the root where it ended.
+
+        A migration that failed may have ended on either of its hosts.
+        """
         if migration is None:
             return {}
         source = self._find_root(migration.source_compute, migration.source_node)
@@ -318,7 +341,11 @@ class EvidenceJudge:
     def _has_left_host(
         self, server_uuid: str, own: str, provider_uuid: str, changed: Moment | None
     ) -> bool:
-        """Return True if the newest migration led from the host of a provider to the own host."""
+        """Return True if the newest migration led from the host of a provider to the own host.
+
+        :param own: the UUID of the root of the own host
+        :param changed: when Placement has changed the consumer last; the migration ended no earlier
+        """
         newest = self._find_newest_migration(server_uuid)
         if newest is None:
             return False

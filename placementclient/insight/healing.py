@@ -63,6 +63,7 @@ def find_heals(
     :param migrating: the UUIDs of the servers of which a migration is not over
     :param amounts: whether a server should hold on its host what its flavor asks for
     :param shared_names: the names that several hosts of Nova have, in different cells
+    :param ports: by the UUID of the server, its ports that ask for resources
     """
     for server in servers:
         if server.is_deleted:
@@ -107,7 +108,10 @@ def heal_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal
 def _find_wrong_amounts(
     snapshot: Snapshot, server: Server, consumer: Consumer, migrating: Collection[str]
 ) -> Iterator[Heal]:
-    """Yield a server if its amounts differ from those of its flavor."""
+    """Yield a server if its amounts differ from those of its flavor.
+
+    :param migrating: the UUIDs of the servers of which a migration is not over
+    """
     try:
         is_right = not compare_amounts(server, consumer)
     except UnknownAmounts:
@@ -124,7 +128,10 @@ def _is_on_host(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> 
 
 
 def _leave_moving_alone(heal: Heal, migrating: Collection[str]) -> Heal:
-    """Return a heal; if its server may be moving now, one that changes nothing."""
+    """Return a heal; if its server may be moving now, one that changes nothing.
+
+    :param migrating: the UUIDs of the servers of which a migration is not over
+    """
     reason = explain_movement(heal.server, migrating)
     return Heal(heal.server, heal.lacks, LEFT_ALONE, reason) if reason else heal
 
@@ -169,14 +176,20 @@ def _find_able_providers(
 
 
 def explain_movement(server: Server, migrating: Collection[str]) -> str:
-    """Return the reason why a server may be moving now; empty if it is not."""
+    """Return the reason why a server may be moving now; empty if it is not.
+
+    :param migrating: the UUIDs of the servers of which a migration is not over
+    """
     return server.departure_reason or (
         'a migration is not over' if server.uuid in migrating else ''
     )
 
 
 def _heal_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
-    """Return a heal with the allocations of a server on a node, or why they are not known."""
+    """Return a heal with the allocations of a server on a node, or why they are not known.
+
+    :param node: the name of the node
+    """
 
     def make_unknown(reason: str) -> Heal:
         return Heal(server, 'allocations', UNKNOWN, reason)

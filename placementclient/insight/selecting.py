@@ -63,7 +63,11 @@ class ProviderSelector:
             yield 'member_of', lambda state: has_one_of_each(state.aggregates, groups)
 
     def _make_error(self, field: str, states: Collection[ProviderState]) -> errors.PlacementError:
-        """Return the error for the first condition that no provider meets."""
+        """Return the error for the first condition that no provider meets.
+
+        :param field: of the condition
+        :param states: all providers, before any condition
+        """
         in_file = self.at.descend(field).error
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':

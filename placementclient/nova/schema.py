@@ -33,7 +33,7 @@ R = TypeVar('R', bound=ListRecord)
 
 
 class IncompleteList(errors.BadFile):
-    """A list is one page of several."""
+    """A list is incomplete: only one page of several."""
 
 
 class BadList(errors.BadFile):

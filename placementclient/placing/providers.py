@@ -36,6 +36,7 @@ class HostProvider(NamedTuple):
     :param parent: the number of the nearest one above; ``None`` if there is none
     :param units: pairs of class and units, in the order of the classes
     :param pool: the UUID of a sharing provider; its room is not of this host alone
+    :param is_inside: whether it is of the host's own tree, and not of another that shares it
     :param trees: the UUIDs by which requests name its tree
     """
 

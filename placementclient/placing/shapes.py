@@ -182,7 +182,11 @@ def is_root_suitable(root: HostProvider, request: Request) -> bool:
 def has_traits_of_common_group(
     request: Request, providers: Sequence[HostProvider], common: Collection[int]
 ) -> bool:
-    """Return True if some providers together have the traits of the common group."""
+    """Return True if some providers together have the traits that the common group requires.
+
+    :param providers: of a host
+    :param common: the numbers of those that are to have the traits
+    """
     return all(
         any(not alternatives.isdisjoint(providers[number].traits) for number in common)
         for alternatives in request.covering

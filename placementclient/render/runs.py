@@ -157,7 +157,10 @@ def _group_by_tree(deviations: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 
 def _summarize_deviations(deviations: Collection[Finding]) -> str:
-    """Return the state of a tree with these deviations; it differs only if one of them is wrong."""
+    """Return the state of a tree in words: as planned, not applied, rolled back, changed later.
+
+    The state is ``differs`` only if a deviation is wrong.
+    """
     if any(deviation.is_wrong for deviation in deviations):
         return PlanStatus.DIFFERS
     if any(deviation.reason == PLAN_ROLLED_BACK for deviation in deviations):

@@ -159,7 +159,7 @@ def _compare_startable_changes(
 def _call_with_each_change(
     carrier: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
-    """Yield the results of a function for changes, in order; several threads only over HTTP."""
+    """Yield the result of a function for each change, in order; several threads only over HTTP."""
     return call_in_parallel(function, changes, 1 if carrier.client.snapshot_reader else workers)
 
 

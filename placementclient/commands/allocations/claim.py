@@ -86,7 +86,10 @@ class ClaimAllocation(base.Lister):
     def _summarize_missing_providers(
         self, claimed: Candidate, summaries: Mapping[str, ProviderSummary]
     ) -> dict[str, ProviderSummary]:
-        """Return the parent and root of each claimed provider that is too full for a candidate."""
+        """Return a summary, by UUID, of each claimed provider that the summaries lack.
+
+        It has only the parent and the root: the provider is too full to be in a candidate.
+        """
         full = {}
         for uuid in claimed.allocations.keys() - summaries.keys():
             provider = api.resource_provider.show(self.client, uuid).value

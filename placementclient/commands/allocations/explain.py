@@ -312,7 +312,11 @@ class ExplainCandidate(DocumentCommand):
         has_owner_trait: bool | None,
         group_uuid: str | None = None,
     ) -> _ServerRequest:
-        """Return Nova's request for a server; raise Refusal, with names, if Nova refuses it."""
+        """Return Nova's request for a server; raise Refusal, with names, if Nova refuses it.
+
+        :param has_owner_trait: whether the request has the trait OWNER_NOVA; None: unknown
+        :param group_uuid: the UUID of the server's group, if it has one
+        """
         from placementclient.nova.server_parts import Refusal
 
         project = scheduling.parts['project'] or server.project

@@ -24,8 +24,9 @@ OPTION = Option(
 def read_group_hosts(
     command: PlacementCommand, group_uuid: str, server_uuid: str | None
 ) -> GroupRestriction | None:
-    """Return the hosts that a server group allows for another server.
+    """Return the hosts that a server group requires or excludes for one more server, if any.
 
+    :param group_uuid: the UUID of the server group
     :param server_uuid: the UUID of the server, which may be a member already
     :raises BadArgument: if Nova, or the file, does not have the group
     """

@@ -245,8 +245,10 @@ def _read_cloud_and_lists(
     is_steady: bool,
     is_reversed: bool = False,
 ) -> tuple[Cloud, ServiceLists]:
-    """Read the snapshot and the lists for some checks.
+    """Read the snapshot, and the lists that some checks need.
 
+    :param ids: the IDs of the checks; empty: of all
+    :param is_steady: whether a tree that changes during each reading is an error
     :param is_reversed: whether to read the lists before the snapshot, not after it
     """
     from placementclient.insight.audit.checks import CHECKS

@@ -133,6 +133,7 @@ def audit(
     :param roots: the UUIDs of the roots of the trees that findings may concern; empty: all
     :param ignored: the IDs of the checks to leave out
     :param subjects: the subjects that findings may have; empty: all
+    :return: the findings check by check, with the checks that were not made
     """
     findings, passed_over, left_out = [], {}, {}
     for check in (check for check in CHECKS if check.id not in ignored):
@@ -158,9 +159,11 @@ def _is_comparison(check: Check) -> bool:
 def _confirm_findings(
     check: Check, cloud: Cloud, earlier: Cloud | None
 ) -> tuple[list[Finding], tuple[str, ...]]:
-    """Return the findings of a check that are in each reading, and the lists that it lacked.
+    """Return the findings of a check that are in each reading, and the names of lists it lacked.
 
     A check of one answer looks at the last reading alone.
+
+    :param earlier: another reading; ``None``: there is only one
     """
     # The word of the operator that consumers are gone needs no list.
     needs = () if check.id == 'orphan' and cloud.lists.gone else check.needs

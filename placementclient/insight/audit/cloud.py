@@ -179,7 +179,12 @@ class Cloud:
         reason: str = '',
         passed_over: str = '',
     ) -> Finding:
-        """Return a finding about a provider, which concerns the tree of its root."""
+        """Return a finding about a provider, which concerns the tree of its root.
+
+        :param remedy: the next step for the operator, if there is one
+        :param reason: why there is no remedy, or why not to follow it at once
+        :param passed_over: why the check skips the server that the finding is about
+        """
         root = state.provider.root_uuid
         return make_finding(state.name, facts, (root,), remedy, reason, passed_over)
 
@@ -187,7 +192,7 @@ class Cloud:
         return self.snapshot.providers[provider_uuid].name
 
     def insert_provider_names(self, allocations: Allocations) -> dict[str, dict[str, int]]:
-        """Return allocations with the names of the providers in place of their UUIDs."""
+        """Return allocations by the names of their providers in place of the UUIDs."""
         return {
             self.provider_name(uuid) if uuid in self.snapshot.providers else uuid: dict(resources)
             for uuid, resources in sorted(allocations.items())
@@ -257,7 +262,10 @@ class Cloud:
         return {heal.server.uuid: heal for heal in heals if heal.state == healing.UNKNOWN}
 
     def find_host_roots(self, names: Sequence[str]) -> list[str]:
-        """Return the UUIDs of the roots with one of a host's names: :meth:`select_named_roots`."""
+        """Return the UUIDs of the roots with one of a host's names exactly, or else a similar one.
+
+        :param names: the names that Nova has for the host
+        """
         shorts = dict.fromkeys(name.partition('.')[0] for name in names)
         return self.select_named_roots(
             [u for s in shorts for u in self._roots_by_short.get(s, ())], names
@@ -271,7 +279,10 @@ class Cloud:
         return healing.explain_movement(server, self.migrating) if server else ''
 
     def select_named_roots(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
-        """Return the roots that a host's names fit: those with an exact name, or all similar."""
+        """Return the UUIDs of those roots with one of a host's names, or else a similar one.
+
+        :param names: the names that Nova has for the host
+        """
         exact = [uuid for uuid in root_uuids if self.provider_name(uuid) in names]
         return exact or [
             uuid

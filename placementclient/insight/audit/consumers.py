@@ -85,7 +85,10 @@ def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _explain_separation(cloud: Cloud, provider_uuid: str, own_root: str) -> str:
-    """Return the likely reason why a provider is not in the tree of a host, or an empty string."""
+    """Return the likely reason why a provider is not in the tree of a host; empty if none is known.
+
+    :param own_root: the UUID of the root of the host
+    """
     state = cloud.snapshot.providers[provider_uuid]
     root, host = cloud.provider_name(state.provider.root_uuid), cloud.provider_name(own_root)
     if is_same_host(root.lower(), host.lower()):
@@ -133,7 +136,10 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
-    """Return the finding about a consumer, with the allocations that may be freed as its remedy."""
+    """Return the finding about a consumer, with the allocations that may be freed as its remedy.
+
+    :param kind: the ID of the check
+    """
     verdict, consumer, skipped = audited.verdict, audited.consumer, audited.skip_reason
     if verdict.freed:
         remedy = FreeAllocations(consumer, verdict.freed)
@@ -155,6 +161,7 @@ def _make_finding(
 
     :param reason: why its allocations are not freed
     :param facts: those beside the facts that all of these findings have
+    :param passed_over: why the check skips the server at this moment
     """
     cloud, consumer = audited.cloud, audited.consumer
     common: dict[str, object] = {

@@ -64,7 +64,11 @@ def _explain_unplaceable(
     flavor: Flavor,
     scheduling: RequestBuilder,
 ) -> dict[str, object]:
-    """Return the facts why no host can take a server of a flavor; empty if one can."""
+    """Return the facts why no host can take a server of a flavor; empty if one can.
+
+    :param indexes: of empty trees: of a few, then of all
+    :param names: those that providers have
+    """
     try:
         sent = scheduling.build_server_request(
             ServerRequest(flavor, from_volume=True), has_owner_trait=False
@@ -85,7 +89,11 @@ def _explain_unplaceable(
 def _describe_unmet_request(
     indexes: Sequence[ProviderIndex], names: ReportedNames, request: CandidateRequest
 ) -> dict[str, object]:
-    """Return the facts why no tree has candidates of a request; empty if one has."""
+    """Return the facts why no tree has candidates of a request; empty if one has.
+
+    :param indexes: of empty trees: of a few, then of all
+    :param names: those that providers have
+    """
     if not request.common.resources and not request.groups:
         return {}
     if missing := [*map(describe_absent_name, find_absent_names(names, request))]:
@@ -110,7 +118,10 @@ def _drop_temporary_conditions(request: CandidateRequest, names: ReportedNames) 
 
 
 def _index_emptied_trees(topology: Topology) -> list[ProviderIndex]:
-    """Return indexes of distinct trees without allocations: of a few of them, then of all."""
+    """Return two indexes of one tree of each kind, without any allocations.
+
+    The first has only a few of the trees, the second all; both have those with sharing providers.
+    """
     kinds = topology.number_tree_kinds(compares_usage=False)
     trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
     shared = [tree for tree in trees if any(map(is_sharing, tree))]
@@ -122,7 +133,10 @@ def _index_emptied_trees(topology: Topology) -> list[ProviderIndex]:
 
 
 def _find_conflict(indexes: Iterable[ProviderIndex], request: CandidateRequest) -> list[str]:
-    """Return the fewest requirements that no tree meets together; none if one meets all."""
+    """Return the fewest requirements, as text, that no tree meets together; none if one meets all.
+
+    :param indexes: of empty trees: of a few, then of all
+    """
     required = list_requirements(request)
     for index in indexes:
         matcher = TreeMatcher(index, required)
@@ -162,7 +176,7 @@ def find_missing_limits(cloud: Cloud) -> Iterator[Finding]:
 def _find_requested_classes(
     scheduling: RequestBuilder, flavors: Iterable[Flavor]
 ) -> dict[str, dict[str, object]]:
-    """Return the names of the flavors that request each resource class, by class."""
+    """Return the facts ``flavors``, the names of those that request a class, by class."""
     asking = defaultdict[str, list[str]](list)
     for flavor, request in scheduling.build_accepted_requests(flavors):
         for name in server_request.sum_request_amounts(request):
@@ -171,7 +185,10 @@ def _find_requested_classes(
 
 
 def _count_allocated_classes(cloud: Cloud) -> dict[str, dict[str, object]]:
-    """Return the number of servers that hold each class that only flavors request, by class."""
+    """Return the fact ``consumers``, the number of servers that hold a class, by class.
+
+    Only of the classes that only flavors request.
+    """
     allocated = Counter(
         name
         for consumer in cloud.snapshot.consumers.values()

@@ -129,7 +129,11 @@ def _is_host_empty(cloud: Cloud, hypervisor: Hypervisor, tree: Iterable[Provider
 def _compare_reserved(
     hypervisor: Hypervisor, name: str, reserved: int
 ) -> dict[str, tuple[int, int]]:
-    """Return the reserved amount of an empty host and the hypervisor's, if they differ."""
+    """Return as ``reserved`` that amount of an empty host, and the one that Nova counts as used.
+
+    :param name: the resource class
+    :return: empty if they do not differ
+    """
     # Nova rounds MiB of disk down to GiB, and up for Placement.
     same = (reserved, reserved - (name == 'DISK_GB'))
     counted = hypervisor.used.get(name, reserved)
@@ -138,7 +142,11 @@ def _compare_reserved(
 
 
 def _is_difference_explained(cloud: Cloud, root: ProviderState, name: str, difference: int) -> bool:
-    """Return True if nothing differs, or if dedicated CPUs or shared disks explain a difference."""
+    """Return True if nothing differs, or if dedicated CPUs or shared disks explain a difference.
+
+    :param name: the resource class
+    :param difference: Nova's total less the total of the inventory
+    """
     if not difference:
         return True
     # Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of

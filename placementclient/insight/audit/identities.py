@@ -109,7 +109,11 @@ def _make_replacement_finding(
     facts: Mapping[str, object],
     replacement: Advice,
 ) -> Finding:
-    """Return the finding about a former root of a node, with the command that removes it."""
+    """Return the finding about a former root of a node, with the command that removes it.
+
+    :param other: the former root
+    :param replacement: the command, unless the root is to be purged
+    """
     node, live = roots.node, roots.live
     uuids = (other.uuid, live.uuid) if live else (other.uuid,)
     if reason := explain_foreign_owner(cloud, other, node.node):
@@ -122,7 +126,10 @@ def _make_replacement_finding(
 
 
 def explain_foreign_owner(cloud: Cloud, root: ProviderState, host: str) -> str:
-    """Return the reason why the root of another service is not replaced; empty for Nova's own."""
+    """Return the reason why the root of another service is not replaced; empty for Nova's own.
+
+    :param host: the name of the node that is to replace it
+    """
     if not is_foreign(cloud.snapshot, root):
         return ''
     return _FOREIGN.format(host, root.reference)
@@ -165,7 +172,12 @@ def _find_live_nodes(cloud: Cloud) -> list[Hypervisor]:
 def _group_other_roots(
     cloud: Cloud, hypervisors: Collection[Hypervisor], live_uuids: Collection[str | None]
 ) -> tuple[Mapping[str, States], Mapping[str | None, States]]:
-    """Return the roots that no live node uses: by short name, and by the node of their servers."""
+    """Return the roots that no live node uses: by short name, and by the node of their servers.
+
+    :param live_uuids: of the hypervisors whose nova-compute is up
+    :return: two indexes: by the first part of the root's name; and by the name of the node that all
+        servers of the root are on, ``None`` if that is not known
+    """
     hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
     known = {node.uuid for node in hypervisors}
     by_short_name = defaultdict[str, States](list)
@@ -201,7 +213,10 @@ def _find_original_name(root: ProviderState) -> str:
 def _find_node_of_servers(
     cloud: Cloud, root: ProviderState, node_by_host: Mapping[str, str]
 ) -> str | None:
-    """Return the compute node with all servers of a root; ``None`` if they are on several."""
+    """Return the name of the node of all servers of a root; ``None`` if it is not one and known.
+
+    :param node_by_host: the name of the node, by its own name and that of its host
+    """
     nodes = {
         next((node_by_host[name] for name in server.hosts if name in node_by_host), None)
         for server in _find_servers_of_root(cloud, root)

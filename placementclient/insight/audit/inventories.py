@@ -69,7 +69,7 @@ def find_usage_above_capacity(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _find_sufficient_reserved(inventory: Inventory, used: int) -> int:
-    """Return the largest reserved amount that leaves capacity for a usage, if none would.
+    """Return the largest reserved amount that leaves capacity for a usage; 0 or less if none does.
 
     Placement multiplies in floating point: ``int(330 * 0.7)`` is 230, so 231 need 331.
     """

@@ -160,7 +160,10 @@ class _FlavorCounter(NamedTuple):
 def _make_flavor_counters(
     cloud: Cloud, requests: Iterable[tuple[Flavor, CandidateRequest]]
 ) -> list[_FlavorCounter]:
-    """Return the counters of all flavors whose candidates Nova limits."""
+    """Return the counters of all flavors whose candidates Nova limits.
+
+    :param requests: each flavor with its request
+    """
     return [
         _FlavorCounter(
             flavor.name, request.limit, candidate_count.make_tree_counter(cloud.topology, request)
@@ -182,7 +185,10 @@ def _count_used_together(
     resource_class: str,
     requests: Iterable[tuple[Flavor, CandidateRequest]],
 ) -> int:
-    """Return the most providers of a class that one consumer or one request uses in a tree."""
+    """Return the most providers of a class that one consumer or one request uses in a tree.
+
+    :param requests: each flavor with its request
+    """
     using = Counter(
         consumer.uuid
         for state in tree

@@ -30,7 +30,11 @@ class _Ratio(NamedTuple):
 
 
 class _AggregateRatios(NamedTuple):
-    """The hosts of an aggregate that have a class: their ratios by the UUID of the root."""
+    """The hosts of an aggregate that have a class.
+
+    :param aggregate: its UUID
+    :param hosts: the ratios of each host, by the UUID of its root
+    """
 
     aggregate: str
     resource_class: str
@@ -72,7 +76,7 @@ def find_ratio_differences(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _list_ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
-    """Return the allocation ratios of a host by class, without those of sharing providers."""
+    """Return by class the ratios of the providers of a host, without those that share."""
     ratios = defaultdict[str, list[_Ratio]](list)
     for state in cloud.topology.trees[root.uuid]:
         for name, inventory in () if is_sharing(state) else state.inventories.items():
@@ -86,6 +90,8 @@ def _compare_ratios(
     """Yield the ratios that differ in an aggregate, each host once for a class.
 
     A ratio that a ``nova.conf`` sets, or that all hosts of some aggregate share, is right.
+
+    :param ratios: by the UUID of the root of each host, then by class
     """
     groups = list(_group_by_aggregate(cloud, ratios))
     settled = {(uuid, name) for uuid, named in cloud.lists.ratios.items() for name in named}
@@ -107,7 +113,10 @@ def _compare_ratios(
 def _group_by_aggregate(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
 ) -> Iterator[_AggregateRatios]:
-    """Yield the hosts of each aggregate that have a class, if they are several."""
+    """Yield the hosts of each aggregate that have a class, if they are several.
+
+    :param ratios: by the UUID of the root of each host, then by class
+    """
     for aggregate, members in sorted(cloud.topology.members.items()):
         hosts = defaultdict[str, dict[str, list[_Ratio]]](dict)
         for member in members:
@@ -130,6 +139,12 @@ def _make_tied_finding(cloud: Cloud, group: _AggregateRatios) -> Finding:
 def _make_ratio_finding(
     cloud: Cloud, ratio: _Ratio, wanted: float, facts: Mapping[str, object], reason: str = ''
 ) -> Finding:
+    """Return the finding about a ratio that should be another one.
+
+    :param wanted: the ratio that it should be
+    :param facts: those beside the class and its present ratio
+    :param reason: why not to set the wanted ratio at once
+    """
     state, name, value = ratio
     used = state.used(name)
     capacity = replace(state.inventories[name], allocation_ratio=wanted).capacity

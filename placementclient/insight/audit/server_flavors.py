@@ -98,7 +98,12 @@ class _TraitRule(NamedTuple):
 def _find_broken_rules(
     cloud: Cloud, consumer: Consumer, root: str, rules: Sequence[_TraitRule]
 ) -> dict[str, list[str]]:
-    """Return the traits that a server's host ``lacks``, and the ``forbidden`` ones that it has."""
+    """Return the traits that a server's host ``lacks``, and the ``forbidden`` ones that it has.
+
+    :param consumer: the consumer of the server
+    :param root: the UUID of the root of the host
+    :return: names of traits by ``lacks`` and ``forbidden``; empty if all rules are kept
+    """
     # A group may be on any provider of the host; what the server as a whole forbids counts on those
     # that it uses.
     used = {t for uuid in consumer.allocations for t in cloud.snapshot.providers[uuid].traits}

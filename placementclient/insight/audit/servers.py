@@ -122,7 +122,13 @@ def _make_server_finding(
     passed_over: str = '',
     other_root: str | None = None,
 ) -> Finding:
-    """Return the finding about a server; it concerns the trees of its host, and of another root."""
+    """Return the finding about a server; it concerns the trees of its host, and of another root.
+
+    :param facts: those beside the name of the host
+    :param reason: why there is no remedy, or why not to follow it at once
+    :param passed_over: why the check skips the server
+    :param other_root: the UUID of another root that the finding concerns
+    """
     roots = [*cloud.find_host_roots(server.hosts), *([other_root] if other_root else [])]
     host = {'host': server.hosts[0]} if server.hosts else {}
     passed_over = cloud.find_skip_reason(server.uuid) or passed_over

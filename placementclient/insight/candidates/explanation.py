@@ -72,6 +72,7 @@ def explain(
 
     :param ask: sends a request to the service; ``None``: send none
     :param most_trees: how many of the nearest trees to describe
+    :param index: the providers in which to look for reasons
     """
     required = list_requirements(request)
     offer = ask(request) if ask else None
@@ -110,6 +111,10 @@ def _explain_unmet_request(
     A request for 4 VGPU and a trait, and no tree has both: its conflict is {4 VGPU, trait}, and the
     corrections are {4 VGPU} and {trait}. The trees that lack least have up to 3 VGPU with the
     trait: so the relaxations are 3 VGPU instead of 4, and no trait.
+
+    :param explanation: without the conflicts, the relaxations and the trees
+    :param ask: sends a request to the service; ``None``: send none
+    :param most_trees: how many of the nearest trees to describe
     """
 
     def is_granted(retained: frozenset[Requirement]) -> bool:

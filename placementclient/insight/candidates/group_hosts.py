@@ -24,9 +24,9 @@ class GroupRestriction(NamedTuple):
 
 
 def restrict_new_member(group: ServerGroup, servers: Iterable[Server]) -> GroupRestriction | None:
-    """Return the hosts for one more member of a group; ``None`` if every host may have it.
+    """Return the hosts that a group requires or excludes; ``None`` if every host is allowed.
 
-    :param servers: the other members, each with its host
+    :param servers: the members beside the new one, each with its host
     """
     counts = Counter(host for server in servers if (host := server.node or server.host))
     name = group.name or group.uuid

@@ -95,17 +95,26 @@ class TreeMatcher:
         }
 
     def find_satisfying_trees(self, retained: frozenset[Requirement]) -> set[str]:
-        """Return the roots of the trees that satisfy some requirements."""
+        """Return the roots of the trees that satisfy some requirements.
+
+        :param retained: these requirements
+        """
         plausible = self._find_plausible_trees(retained)
         return {root for root in plausible if self.is_satisfied_in(root, retained)}
 
     def is_met(self, retained: frozenset[Requirement]) -> bool:
-        """Return True if any tree satisfies some requirements."""
+        """Return True if any tree satisfies some requirements.
+
+        :param retained: these requirements
+        """
         plausible = self._find_plausible_trees(retained)
         return any(self.is_satisfied_in(root, retained) for root in plausible)
 
     def is_possible(self, retained: frozenset[Requirement]) -> bool:
-        """Return True if :meth:`is_possible_in` is true of some tree."""
+        """Return True if any tree satisfies some requirements, perhaps with further resources.
+
+        These are as in :meth:`is_possible_in`.
+        """
         plausible = self._find_plausible_trees(retained)
         return any(self.is_possible_in(root, retained) for root in plausible)
 
@@ -115,6 +124,9 @@ class TreeMatcher:
         Placement looks for a trait of the common group only on the providers of the common
         resources. A provider with the trait may serve a resource that is not retained: so these
         may be added, whole or one unit of them. Then fewer requirements are never harder to meet.
+
+        :param root: the UUID of the root of the tree
+        :param retained: these requirements
         """
         has_common_trait = any(
             need.kind is RequirementKind.TRAIT and not need.group for need in retained
@@ -132,7 +144,11 @@ class TreeMatcher:
         )
 
     def is_satisfied_in(self, root: str, retained: frozenset[Requirement]) -> bool:
-        """Return True if a tree satisfies some requirements, perhaps with changed amounts."""
+        """Return True if a tree satisfies some requirements together, or the search is cut short.
+
+        :param root: the UUID of the root of the tree
+        :param retained: these requirements; their amounts may be others than the request has
+        """
         if not self._unserved.isdisjoint(retained):
             return False
         uuids, providers = self._list_providers(root)
@@ -165,7 +181,7 @@ class TreeMatcher:
         return counts
 
     def _find_plausible_trees(self, retained: frozenset[Requirement]) -> Uuids:
-        """Return the roots of the trees that satisfy each of some requirements by itself."""
+        """Return the UUIDs of roots of trees that satisfy each of some requirements alone."""
         by_requirement = self.trees_by_requirement
         sets = [by_requirement[need] for need in retained if need in by_requirement]
         return frozenset.intersection(*sets) if sets else self.topology.trees

@@ -18,7 +18,7 @@ CLOSE = 50
 
 @dataclass(frozen=True, slots=True)
 class NearTree:
-    """A tree with few shortages."""
+    """A tree that lacks little of a request, with its shortages."""
 
     name: str
     root_uuid: str
@@ -48,6 +48,7 @@ class NearestTreeSearch:
         """Return the requirements that the nearest trees lack, by root, the nearest tree first.
 
         :param relieved: the roots of the trees that a relaxation helps
+        :param most_trees: how many trees to return
         """
         alone, trees = self._matcher.trees_by_requirement, self._topology.trees
         granted = {
@@ -87,7 +88,7 @@ class NearestTreeSearch:
     def _find_correction_set(
         self, root: str, unmet: frozenset[Requirement]
     ) -> frozenset[Requirement]:
-        """Return a minimal set of requirements to give up so that a tree has candidates.
+        """Return a minimal set of requirements without which a tree has candidates.
 
         :param unmet: the requirements that the tree does not even satisfy by themselves
         """
@@ -101,6 +102,8 @@ class NearestTreeSearch:
         """Return a tree with the reasons why it lacks some requirements.
 
         :param states: the providers that can serve the tree
+        :param root: the UUID of the root of the tree
+        :param lacking: the requirements that the tree lacks
         """
         shortages: list[Shortage] = []
         for need in self._matcher.sort_requirements(lacking):
@@ -121,5 +124,6 @@ def rank_tree(
     """Return a key that sorts trees by the number of requirements that they lack.
 
     :param relieved: the roots of the trees that a relaxation helps, which come first among equals
+    :param lacking: the requirements that the tree lacks
     """
     return len(lacking), root not in relieved

@@ -39,7 +39,11 @@ Ask = Callable[[CandidateRequest], TreeCount | None]
 def ask_service(
     ask: Ask | None, request: CandidateRequest, retained: Sequence[Requirement]
 ) -> TreeCount | None:
-    """Return the service's number of trees for some requirements; ``None`` if it is not asked."""
+    """Return the service's number of trees for some requirements; ``None`` if it cannot be asked.
+
+    :param ask: sends a request to the service; ``None``: send none
+    :param retained: these requirements of the request
+    """
     relaxed = restrict_request(request, retained)
     return ask(relaxed) if ask and relaxed else None
 
@@ -66,6 +70,7 @@ class _RequestChange(NamedTuple):
 
     :param amounts: the other amounts, by the requirement of the request
     :param retained: the requirements of the changed request
+    :param dropped: the requirements of the request that it gives up as a whole
     """
 
     dropped: frozenset[Requirement]
@@ -133,7 +138,7 @@ class RelaxationSearch:
     def _find_needlessly_dropped(
         self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
     ) -> frozenset[Requirement]:
-        """Return the most dropped requirements that can be met together with the retained ones."""
+        """Return most of the dropped requirements: those that can be met with the retained ones."""
         ordered = self._matcher.sort_requirements(dropped)
         for size in range(min(len(ordered), MOST_DROPPED)):
             for fewer in combinations(ordered, size):
@@ -163,7 +168,11 @@ class RelaxationSearch:
     def _find_possible_amount(
         self, requirement: Requirement, retained: frozenset[Requirement]
     ) -> int:
-        """Return the nearest amount that has candidates beside the other requirements; else 0."""
+        """Return the nearest amount that has candidates beside the other requirements; else 0.
+
+        :param requirement: an amount of a class
+        :param retained: the other requirements
+        """
         if not requirement.is_resource:
             return 0
 

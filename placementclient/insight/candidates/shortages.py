@@ -43,6 +43,7 @@ class Shortage:
     :param amount: the free amount of that provider, or its limit, by the reason
     :param others: for the shape of the tree: requirements that it satisfies, but not together with
         this one
+    :param reason: the property of the tree that is not as requested
     """
 
     requirement: Requirement

@@ -38,7 +38,11 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def from_counts(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
-        """Return a number of servers that fit, with the class that runs out first."""
+        """Return the fits of a tree, of an aggregate or of all, with the class that runs out first.
+
+        :param count: the number of servers that fit
+        :param by_class: the number if only this class, or this group with a suffix, counted
+        """
         least, scarcest = min((fits, label) for label, fits in by_class.items())
         return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
@@ -46,7 +50,10 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
 def count_by_tree(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> list[Fits]:
-    """Return the number of servers that fit on each tree; the last line is for all trees."""
+    """Return the number of servers that fit on each tree; the last line is for all trees.
+
+    :param trees: the UUIDs of the only roots that count; ``None``: all
+    """
     supply = Supply(topology, request, trees)
     sites = dict.fromkeys(site for _, site in supply.complete_sites)
     by_site = {site: supply.count_most_servers([site]) for site in sites}
@@ -57,14 +64,21 @@ def count_by_tree(
 def _count_in_all(
     topology: Topology, request: CandidateRequest, trees: TreeRoots, name: str = ALL
 ) -> Fits:
-    """Return the number of servers that fit on some trees together."""
+    """Return the number of servers that fit on some trees together.
+
+    :param trees: the UUIDs of their roots; ``None``: all
+    :param name: of what the line is
+    """
     return Fits.from_counts(name, *Supply(topology, request, trees).count_most_servers())
 
 
 def count_by_aggregate(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> list[Fits]:
-    """Return the number of servers that fit in each aggregate; the last line is for all trees."""
+    """Return the number of servers that fit in each aggregate; the last line is for all trees.
+
+    :param trees: the UUIDs of the only roots that count; ``None``: all
+    """
     results = []
     for aggregate in sorted(topology.members):
         member = CandidateRequest(Filter(member_of=(aggregate,)))
@@ -79,7 +93,12 @@ def count_by_aggregate(
 def count_by_class(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> list[Fits]:
-    """Return the number of servers that fit if only one class counted; the last line: all."""
+    """Return the number of servers that fit if only one class counted, a line for each class.
+
+    The last line is for all classes together.
+
+    :param trees: the UUIDs of the only roots that count; ``None``: all
+    """
     fits = _count_in_all(topology, request, trees)
     alone = [
         Fits.from_counts(resource_class, count, {resource_class: count})
@@ -105,6 +124,7 @@ def count_fallback_fits(
     """Return the number of servers that fit on hosts without PCPU, with VCPU in its place.
 
     :param request: the second request that Nova sends, with VCPU
+    :param trees: the UUIDs of the only roots that count; ``None``: all
     """
     pinned = topology.find_roots_with('PCPU')
     roots = [root for root in topology.trees if trees is None or root in trees]

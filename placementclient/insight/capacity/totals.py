@@ -74,7 +74,11 @@ def _find_members(topology: Topology, aggregate: str) -> list[ProviderState]:
 def _make_totals_lines(
     name: str, states: Iterable[ProviderState], shared_by: str | None = None
 ) -> Iterator[TotalsLine]:
-    """Yield the sums over some providers, a line for each class."""
+    """Yield the sums over some providers, a line for each class.
+
+    :param name: of what the lines are: the name of a tree, the UUID of an aggregate, or ``ALL``
+    :param shared_by: the name of the sharing provider, if the sums are of one
+    """
     amounts: dict[str, list[tuple[int, ...]]] = {}
     for state in states:
         for resource_class, inventory in state.inventories.items():

@@ -78,7 +78,7 @@ class DrainCloud:
         return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
     def with_snapshot(self, snapshot: Snapshot) -> DrainCloud:
-        """Return the cloud of another snapshot, with the same numbers of kinds."""
+        """Return the cloud with another snapshot; equal requests have the same numbers in both."""
         cloud = DrainCloud(snapshot, self.knowledge, self._keep_free, self._audit)
         cloud.requests, cloud._numbers = self.requests, self._numbers
         return cloud
@@ -136,7 +136,10 @@ class DrainCloud:
         return self.topology.trees[root_uuid]
 
     def find_occupants(self, hosts: Iterable[str]) -> Occupants:
-        """Return the servers of hosts, and what else uses them and cannot move."""
+        """Return the servers of hosts, and what else uses them and cannot move.
+
+        :param hosts: the UUIDs of their roots
+        """
         occupants = Occupants([], [], [])
         for uuid in hosts:
             for consumer in self.snapshot.consumers_in(uuid):
@@ -167,7 +170,10 @@ class DrainCloud:
             occupants.offloaded.append(move)
 
     def find_servers_by_host(self, hosts: Iterable[str]) -> dict[str, list[ServerMove]]:
-        """Return the servers of each host that need a place elsewhere if the host is emptied."""
+        """Return the servers of each host that need a place elsewhere if the host is emptied.
+
+        :param hosts: the UUIDs of their roots, which are the keys of the result, too
+        """
         by_host: dict[str, list[ServerMove]] = {uuid: [] for uuid in hosts}
         for server in self.find_occupants(by_host).servers:
             by_host[server.source].append(server)
@@ -194,7 +200,10 @@ class DrainCloud:
         )
 
     def _find_unmovable(self, consumer: Consumer, root_uuid: str) -> Unmovable | None:
-        """Return the reason why a consumer is no server on a host; ``None`` if it is one."""
+        """Return the reason why a consumer is no server on a host; ``None`` if it is one.
+
+        :param root_uuid: of the host
+        """
         states = list(map(self.snapshot.providers.get, consumer.allocations))
         roots = {s.provider.root_uuid for s in states if s is not None and not is_sharing(s)}
         if None in states:
@@ -213,7 +222,10 @@ class DrainCloud:
         return None
 
     def _explain_leftover(self, consumer: Consumer, root_uuids: Collection[str]) -> str:
-        """Return the reason why a consumer may be a migration or leaked; empty for a server."""
+        """Return the reason why a consumer may be a migration or leaked; empty for a server.
+
+        :param root_uuids: of the hosts on which it has allocations
+        """
         knowledge = self.knowledge
         if consumer.type == MIGRATION:
             return 'is a migration: under way, waiting to be confirmed, or over'

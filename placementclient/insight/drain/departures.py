@@ -185,7 +185,12 @@ def find_restriction(
     features: Features | None = None,
     settings: Settings = Settings(),  # noqa: B008 (immutable)
 ) -> Restriction | None:
-    """Return the reason why Nova does not live-migrate a server; ``None`` if it does."""
+    """Return the reason why Nova does not live-migrate a server; ``None`` if it does.
+
+    :param allocations: of the server
+    :param features: what its flavor and image ask for; ``None`` if they are not known
+    :param settings: those of ``nova.conf``
+    """
     allocated = [
         (snapshot.providers[uuid], name)
         for uuid, resources in allocations.items()
@@ -197,7 +202,11 @@ def find_restriction(
 
 
 def choose_departure(state: str, restriction: Restriction | None) -> Departure:
-    """Return the command that moves a server off its host; an empty state counts as active."""
+    """Return the command that moves a server off its host.
+
+    :param state: of the server, in small letters; empty counts as active
+    :param restriction: why Nova does not live-migrate it; ``None``: it does
+    """
     known = (way for states, way in _DEPARTURES.items() if state in states)
     of_state = next(known, _make_blocked(f'is {state}', 'show'))
     if restriction is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:

@@ -30,7 +30,11 @@ _TRIED = 5
 
 
 def find_remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> list[str]:
-    """Return changes after which every server has a place, the simplest first, in words."""
+    """Return changes after which every server has a place, the simplest first, in words.
+
+    :param emptied: the UUIDs of the hosts to be emptied
+    :param packing: the places of their servers; some have none
+    """
     search = _RemedySearch(cloud, set(emptied), packing.problem.servers, packing.list_unplaced())
     return [
         *search.find_added_hosts(),
@@ -77,7 +81,13 @@ class _RemedySearch:
     def _is_enough_with_hosts(
         self, kinds: ServersByKind, emptied: set[str], root: str, number: int
     ) -> bool:
-        """Return True if servers have places with a number of new hosts like a root."""
+        """Return True if servers have places with so many new empty hosts like a present one.
+
+        :param kinds: the servers
+        :param emptied: the UUIDs of the hosts that receive none
+        :param root: the UUID of the present host
+        :param number: of new hosts
+        """
         return _can_place_all(self._cloud, kinds, emptied, [root] * number)
 
     def find_enabled_host(self) -> Iterator[str]:
@@ -104,7 +114,11 @@ class _RemedySearch:
                     return
 
     def _is_enough_with_ratio(self, name: str, tenths: int) -> bool:
-        """Return True if every server has a place with a larger ratio on the other hosts."""
+        """Return True if every server has a place with a larger ratio on the other hosts.
+
+        :param name: the resource class
+        :param tenths: the ratio, times ten
+        """
         states = []
         for root in set(self._cloud.hosts) - self._emptied:
             for state in self._cloud.tree(root):
@@ -136,7 +150,11 @@ class _RemedySearch:
 def _can_place_all(
     cloud: DrainCloud, kinds: ServersByKind, emptied: Collection[str], spare: Sequence[str] = ()
 ) -> bool:
-    """Return True if every server has a place; False if that takes too long to find out."""
+    """Return True if every server has a place; False if that takes too long to find out.
+
+    :param emptied: the UUIDs of the hosts that receive no servers
+    :param spare: the UUIDs of hosts, for each of which an empty one like it is added
+    """
     problem = build_problem(cloud, kinds, emptied, spare)
     is_searched = len(problem.hosts) <= MOST_SEARCHED
     return (pack_servers(problem, EFFORT) if is_searched else fill_by_best_fit(problem)).is_complete

@@ -33,6 +33,7 @@ class AlikeHosts:
         of each server group
     :param needs: what each piece takes of the room
     :param is_relaxed: whether a kind has too many options, so that only its sums count
+    :param options: the option of a server of each piece
     """
 
     shape: ShapeNumber
@@ -125,6 +126,7 @@ def add_options(
     """Add to a group of hosts each way to serve a kind of request there.
 
     :param limit_indexes: by server group the index of its limit in the room of a host
+    :param fit: the facts about servers of the kind on hosts of the group's shape
     """
     limits = tuple((limit_indexes[name], 1) for name in problem.requests[kind].limits)
     if any(group.room[at] < 1 for at, _ in limits):

@@ -24,7 +24,13 @@ MOST_SEARCHED = 50
 
 
 class HostFailure(NamedTuple):
-    """Hosts that fail together, and bounds for the servers that have a place then."""
+    """Hosts that fail together, and bounds for the servers that have a place then.
+
+    :param hosts: the UUIDs of their roots
+    :param servers: the number of servers on them
+    :param least: of these, how many certainly have a place
+    :param most: how many may have one
+    """
 
     hosts: tuple[str, ...]
     servers: int

@@ -57,11 +57,13 @@ def read_nova_facts(
     scheduling: RequestBuilder = _DEFAULT,
     images: Callable[[Sequence[Server]], Images] | None = None,
 ) -> tuple[NovaFacts, list[str]]:
-    """Return the requests of servers from lists of Nova, and sentences on what is not counted.
+    """Return the facts that lists of Nova have, and sentences on what the drain does not count.
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
         the object may have ``aggregates``, ``server_groups`` and ``migrations``, too
     :param images: returns the images of servers; ``None``: no image is known
+    :param path: the file of the lists, or the service, for errors
+    :param scheduling: builds the requests that Nova sends
     :raises errors.BadFile: if it is something else
     """
     lists = document if isinstance(document, Mapping) else {}
@@ -140,6 +142,7 @@ class _RequestReader:
     :param affine: the affinity group by the UUID of the server, which then stays on its host
     :ivar requests: the requests of the servers
     :ivar least: those without uncertain parts, if that differs
+    :param is_owned: whether Nova requires the trait OWNER_NOVA
     """
 
     snapshot: Snapshot

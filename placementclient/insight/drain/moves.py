@@ -73,6 +73,7 @@ def schedule_waves(
 
     :param ledger: the usage before; afterwards with the moves, if there is an order for them
     :param first: the number of the first wave
+    :param pace: how many servers move at the same time
     :return: ``None`` if some move has no room in any order
     """
     # A server that stays on its storage needs room there only for a while: it moves first.
@@ -105,7 +106,10 @@ def schedule_waves(
 def _choose_wave(
     pending: Mapping[str, Sequence[ServerMove]], ledger: Ledger, pace: Pace
 ) -> Iterator[ServerMove]:
-    """Yield the moves of the next wave, and add their new allocations to the ledger."""
+    """Yield the moves of the next wave, and add their new allocations to the ledger.
+
+    :param pending: the moves of this and later waves, by the UUID of the old host
+    """
     (per_host, left), coming = pace, Counter[str]()
     for source in sorted(pending, key=lambda source: (-len(pending[source]), source)):
         leaving = 0

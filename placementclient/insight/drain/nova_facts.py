@@ -15,12 +15,12 @@ def make_zone_alias(name: str) -> str:
 
 
 def make_cell_alias(name: str) -> str:
-    """Return the name that stands for a cell among the aggregates of a host."""
+    """Return the alias of a cell, which stands for it among the aggregates of a host."""
     return f'cell {name}'
 
 
 def make_affinity_group_alias(name: str) -> str:
-    """Return the name that stands for an affinity group among the aggregates of its host."""
+    """Return the alias of an affinity group, which stands for it among its host's aggregates."""
     return f'affinity group {name}'
 
 

@@ -192,6 +192,9 @@ class Packing:
         Between two hosts the caller places servers, on hosts of this shape only on the last one.
         With less room, that one moves to the left in the ranks, and none from the right of
         ``place`` to its left. So no host is left out; at ``place`` one may come that was passed.
+
+        :param kind: of the server
+        :param fit: the facts about servers of the kind on hosts of the shape
         """
         totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
         needed = dict(fit.sums.local)
@@ -245,7 +248,10 @@ class Packing:
     def place_servers(
         self, kind: KindNumber, number: HostNumber, option: HostOption, servers: int = 1
     ) -> None:
-        """Take the room for servers on a host and on sharing providers; -1 servers: free it."""
+        """Take the room for equal servers on a host and on sharing providers.
+
+        :param servers: their number; -1: free the room of one
+        """
         room = self.room[number]
         for at, amount in option.local:
             room[at] -= servers * amount
@@ -257,7 +263,13 @@ class Packing:
     def occupy_host(
         self, uuid: str, allocations: Allocations, groups: Iterable[str], servers: int = 1
     ) -> None:
-        """Take the room for allocations on a host and on sharing providers; -1 servers: free it."""
+        """Take the room for servers with equal allocations on a host and on sharing providers.
+
+        :param uuid: of the host
+        :param allocations: of one server
+        :param groups: the names of the server groups that it is in
+        :param servers: their number; -1: free the room of one
+        """
         for number in self.problem.find_host_numbers([uuid]):
             for at, amount in self.problem.list_local_amounts(number, allocations):
                 self.room[number][at] -= servers * amount

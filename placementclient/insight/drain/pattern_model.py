@@ -94,7 +94,11 @@ class PatternModel:
     def _limit_hosts_to_patterns(
         self, index: int, patterns: Sequence[Pattern]
     ) -> list[tuple[Pattern, cp_model.IntVar]]:
-        """Require that each host of a group holds no more than one of its patterns does."""
+        """Require that each host of a group holds no more than one of its patterns does.
+
+        :param index: of the group
+        :return: each pattern with the number of hosts that hold it, as a variable
+        """
         hosts = len(self._groups[index].hosts)
         repeats = [(pattern, self.model.new_int_var(0, hosts, '')) for pattern in patterns]
         self.model.add(sum(count for _, count in repeats) <= hosts)

@@ -57,6 +57,9 @@ def decide_drain(
     """Decide whether hosts can be emptied, and where their servers go.
 
     :param is_certain: whether the servers ask for no less than the strict requests
+    :param emptied: the UUIDs of the hosts
+    :param pace: how many servers move at the same time
+    :param effort: how long to search for what the packing by best fit does not find, in seconds
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     servers, offloaded, unsettled = cloud.find_occupants(emptied)

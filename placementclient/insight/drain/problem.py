@@ -110,7 +110,7 @@ class PackingProblem:
         return {self.hosts[number].uuid: number for number in self.host_numbers}
 
     def find_host_numbers(self, hosts: Iterable[str]) -> list[HostNumber]:
-        """Return the numbers of hosts, by UUID, leaving out hosts that may receive no servers."""
+        """Return the numbers of hosts with some UUIDs, without those that receive no servers."""
         return [self._numbers_by_uuid[uuid] for uuid in hosts if uuid in self._numbers_by_uuid]
 
     @cached_property
@@ -236,6 +236,7 @@ def build_problem(
 
     :param servers: by the number of their request
     :param spare: hosts, for each of which an empty one like it is added
+    :param emptied: the UUIDs of the hosts that receive no servers
     """
     out = set(emptied)
     targets = [uuid for uuid in cloud.hosts if uuid not in out]
@@ -273,9 +274,10 @@ def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHos
 def _find_free_pools(
     cloud: DrainCloud, targets: Iterable[str], leaving: ServersByKind
 ) -> dict[Pool, int]:
-    """Return the free amounts of sharing providers.
+    """Return the free amounts of sharing providers, by their UUID and class.
 
     :param leaving: servers whose allocations there count as free if other pools have the class
+    :param targets: the UUIDs of the hosts that may receive servers
     """
     pools = {
         (state.uuid, name): state.free(name)
@@ -312,6 +314,7 @@ def _list_host_providers(
 
     :param trees: the UUIDs of the trees that requests name
     :param named: the only traits and aggregates that count; ``None``: all
+    :param is_new: whether the host is new, and so not disabled
     """
     root, *others = cloud.topology.list_host_providers(root_uuid, trees)
     if places := cloud.knowledge.make_zone_and_cell_aliases(

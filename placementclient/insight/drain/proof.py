@@ -30,6 +30,7 @@ MOST_PAIRS = 2_000_000
 def pack_servers(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     """Return a packing of as many servers as can be found, with a proved upper bound.
 
+    :param effort: how long to search for what the packing by best fit does not find, in seconds
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     best = fill_by_best_fit(problem)
@@ -124,6 +125,8 @@ def _search_packing(
     """Pack groups of hosts until the servers of each group fit on its hosts.
 
     :param best: a packing, which is returned with a better bound if there is no better packing
+    :param alike: the groups of hosts that are alike
+    :param effort: how long to search, in seconds
     """
     budget, patterns = cpsat.Budget(effort), Patterns({})
     while True:
@@ -145,7 +148,10 @@ def _search_packing(
 def _distribute_servers(
     problem: PackingProblem, shares: Iterable[GroupShare]
 ) -> tuple[Packing, list[int]]:
-    """Return a packing of groups, and the indexes of the groups that do not fit on their hosts."""
+    """Return the packing of a solution, and the indexes of the groups with servers that do not fit.
+
+    :param shares: the servers of each group of hosts in the solution
+    """
     packing, failed = Packing(problem), []
     for share in shares:
         if share.patterns is not None:

@@ -33,6 +33,8 @@ class RollingDrain:
     :param order: the batches that can be emptied, in their order
     :param blocked: a finding for each batch that no order empties, with its servers without a
         place; an error if it is proved that the batch can never be empty
+    :param moves: of all servers, in the order of their waves
+    :param unsettled: the findings about consumers that no plan can move
     """
 
     order: Sequence[HostBatch]
@@ -80,6 +82,7 @@ def plan_rolling(
     It tries a blocked batch again after another one was emptied and is in use again.
 
     :param effort: how long to search for what the packing by best fit does not find, in seconds
+    :param pace: how many servers move at the same time
     """
     waiting = list(batches)
     hosts = dict.fromkeys(chain.from_iterable(waiting))
@@ -139,7 +142,10 @@ class _RollingSearch:
         return [batch for batch in batches if self._empty_batch(batch, effort)]
 
     def find_moves(self, batch: HostBatch, effort: float = 0) -> tuple[list[ServerMove], list[str]]:
-        """Return the moves of the servers of a batch, and the servers that find no place."""
+        """Return the moves of the servers of a batch, and the UUIDs of those that find no place.
+
+        :param effort: of the exact search, if the quick one leaves servers over; 0: quick alone
+        """
         leaving = (server for uuid in batch for server in self._on[uuid].values())
         servers, packing = self._group_by_kind(leaving), self._packing
         waiting = [server for kind in servers for server in servers[kind]]
@@ -158,7 +164,10 @@ class _RollingSearch:
         return moves, [server.server for server in waiting if server.server not in moved]
 
     def _empty_batch(self, batch: HostBatch, effort: float) -> bool:
-        """Empty a batch, and return True if all of its servers have a place and an order."""
+        """Empty a batch, and return True if all of its servers have a place and an order.
+
+        :param effort: how long to search beyond best fit, in seconds; 0: not at all
+        """
         moves, stuck = self.find_moves(batch, effort)
         if stuck:
             return False
@@ -191,7 +200,11 @@ class _RollingSearch:
 
 
 def can_never_be_empty(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
-    """Return True if it is proved that hosts can never be empty, wherever all servers are."""
+    """Return True if it is proved that hosts can never be empty, wherever all servers are.
+
+    :param emptied: the UUIDs of the hosts
+    :param effort: how long to search beyond best fit, in seconds
+    """
     servers = cloud.find_occupants(cloud.hosts).servers
     leaving = [server for server in servers if server.source in set(emptied)]
     lax = [cloud.requests[cloud.number_lax_request(server)] for server in leaving]
@@ -212,6 +225,8 @@ def _can_fit_all(
     """Return False if it is proved that not all servers with some requests have a place.
 
     :param requested: the request of each server
+    :param emptied: the UUIDs of the hosts that receive no servers
+    :param effort: how long to search beyond best fit, in seconds
     """
     kinds = defaultdict[KindNumber, list[ServerMove]](list)
     for server, request in zip(servers, requested, strict=True):

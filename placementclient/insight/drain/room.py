@@ -25,6 +25,7 @@ class AlikeServers(NamedTuple):
     :param kind: ``None`` if they can leave without another place
     :param local: the amounts that each takes of the room of the host
     :param shared: the amounts that each takes of sharing providers
+    :param host: the one they are on
     """
 
     host: HostNumber
@@ -52,6 +53,7 @@ class RoomProblem:
     :param chosen: the UUIDs of the hosts that may receive new servers
     :param offloaded: servers that can leave without another place
     :ivar movable: the servers that may move and find room on another host
+    :param new_kind: the kind of the new servers
     """
 
     def __init__(
@@ -107,6 +109,8 @@ class RoomProblem:
 
         The list ends where no number is enough. The numbers are lower bounds: where the servers go
         does not count.
+
+        :param on_host: the servers on the host that may move
         """
         group, room = self.hosts[host]
         fit = self.problem.find_shape_fit(self.new_kind, group.shape)
@@ -202,7 +206,10 @@ class RoomProblem:
         )
 
     def has_room(self, packing: Packing, host: HostNumber, piece: Piece) -> bool:
-        """Return True if a host has room for a piece beside the servers that have not left."""
+        """Return True if a host has room for a piece beside the servers that have not left.
+
+        :param packing: has the present room of all hosts
+        """
         members, room = packing.members[host], packing.room[host]
         return (
             all(room[at] >= n for at, n in self._list_local_amounts(host, piece))

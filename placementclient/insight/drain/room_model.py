@@ -20,9 +20,11 @@ T = TypeVar('T')
 
 
 class Rearrangement(NamedTuple):
-    """The numbers of servers that leave their hosts, come to others, and are new, in a solution.
+    """A solution: the numbers of servers that leave their hosts, come to others, and are new.
 
     :param leaving: by the index of the alike servers in :attr:`RoomProblem.movable`
+    :param coming: the moved servers that a host receives, by host and piece
+    :param new: the new servers that a host receives, by host and piece
     """
 
     leaving: Mapping[int, int]

@@ -31,7 +31,11 @@ class OrderedMoves(NamedTuple):
 def order_moves(
     room: RoomProblem, change: Rearrangement, snapshot: Snapshot, pace: Pace
 ) -> OrderedMoves:
-    """Return the moves of a solution in waves, or one by one."""
+    """Return the moves of a solution in waves, or one by one, so that each has room when it begins.
+
+    :param change: the solution
+    :param pace: how many servers move at the same time
+    """
     pieces = change.coming.keys() | change.new.keys()
     if not all(room.hosts[host].emptied.options[piece].places for host, piece in pieces):
         # There are too many options to tell which one it is.

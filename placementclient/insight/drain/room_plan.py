@@ -62,6 +62,9 @@ def decide_room(
     """Decide after which moves new servers have room on some hosts.
 
     :param is_certain: whether the servers ask for no less than the strict requests
+    :param chosen: the UUIDs of the hosts
+    :param pace: how many servers move at the same time
+    :param effort: how long to search for what the packing by best fit does not find, in seconds
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
@@ -102,6 +105,10 @@ def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[Se
 def _combine_results(
     cloud: DrainCloud, room: int, occupants: Occupants, strict: RoomResult, lax: FewestMoves
 ) -> RoomDecision:
+    """Return the decision from the moves for strict requests and those for lax requests.
+
+    :param room: how many new servers have room without any move
+    """
     if lax.bound is None:
         return RoomDecision(DrainVerdict.NO, room)
     bound = max(1, lax.bound)

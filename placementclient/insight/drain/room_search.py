@@ -52,6 +52,8 @@ def find_ordered_moves(
 ) -> RoomResult:
     """Return the fewest moves that have an order.
 
+    :param pace: how many servers move at the same time
+    :param effort: how long to search, in seconds
     :raises errors.PlacementError: if OR-tools is not installed
     """
     budget = cpsat.Budget(effort)
@@ -93,7 +95,10 @@ def find_fewest_moves(room: RoomProblem, budget: cpsat.Budget) -> FewestMoves:
 def _order_solutions(
     room: RoomProblem, count: int, snapshot: Snapshot, pace: Pace, budget: cpsat.Budget
 ) -> OrderedMoves:
-    """Return the first solution with a number of moves that has an order."""
+    """Return the moves of the first solution, out of those with so many moves, that has an order.
+
+    :param count: the number of moves
+    """
     variables = RoomModel(room)
     variables.model.add(variables.move_count == count)
     for _ in range(MOST_ORDERS):

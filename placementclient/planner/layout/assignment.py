@@ -159,10 +159,15 @@ class AssignmentProblem:
         order: tuple[int, str],
         assigned: Mapping[str, Sequence[tuple[PlannedRow, Target]]],
     ) -> Iterator[ConsumerItem]:
-        """Yield the item of the amounts that no row assigns, to where rows send the other classes.
+        """Yield one item of the amounts that no row of the operator assigns, if there are any.
 
+        All classes go to one provider: to the one where rows send the others. If that is
+        impossible, a cause is noted and nothing is yielded.
+
+        :param source: the provider where the consumer holds the amounts
         :param amounts: by class, the amounts of all classes that go together
         :param order: sorts the rows of the plan
+        :param assigned: by class, the rows about its amount, each with its target
         """
         unassigned = {name: amount for name, amount in amounts.items() if name not in assigned}
         providers = {
