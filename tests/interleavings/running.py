@@ -7,7 +7,7 @@ import gc
 import importlib
 import io
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ import placementclient
 from placementclient.cli import shell
 from tests.interleavings.acts import Act, Refused
 from tests.interleavings.remembering import HEADERS, Pages, RememberingWorld
+from tests.interleavings.scenarios import FILES
 from tests.simulation.actors import Ended, listening
 from tests.simulation.clock import Clock, virtual
 from tests.simulation.faults import Killed
@@ -55,22 +56,26 @@ class Trace(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """All that there is: the database, and the files of the operator."""
+    """All that can change: the database, and the files that commands write."""
 
     database: Pages
     files: Mapping[str, bytes]
 
     @classmethod
     def now(cls, world: RememberingWorld) -> Moment:
-        return cls(world.content, {path.name: path.read_bytes() for path in Path().iterdir()})
+        return cls(world.content, {path.name: path.read_bytes() for path in _written_files()})
 
     def restore(self, world: RememberingWorld) -> None:
         world.content = self.database
-        for path in Path().iterdir():
+        for path in _written_files():
             if path.name not in self.files:
                 path.unlink()
         for name, content in self.files.items():
             Path(name).write_bytes(content)
+
+
+def _written_files() -> Iterator[Path]:
+    return (path for path in Path().iterdir() if path.name not in FILES)
 
 
 class Exchange(NamedTuple):
