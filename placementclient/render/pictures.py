@@ -21,7 +21,21 @@ _PADDING, _HEADER, _ROW, _NOTE = 12, 32, 20, 15
 _BOLD_CHARACTER, _ROW_CHARACTER, _NOTE_CHARACTER = 8.0, 7.0, 6.2
 _MARGIN, _GAP, _BETWEEN_TREES, _BETWEEN_COLUMNS = 24, 14, 30, 64
 _BAR, _BAR_HEIGHT = 84, 6
-_LEGEND, _LEGEND_WIDTH = 8 * _NOTE + _MARGIN, 300
+#: From the top of a card to the baseline of its name.
+_NAME_BASELINE = 21
+#: The entries of the legend: CSS class, height of the rectangle (0: a line), text.
+_LEGEND_ENTRIES = (
+    ('card root', 10, 'host'),
+    ('edge', 0, 'parent and child'),
+    ('share', 0, 'shares its inventory with the host'),
+    ('cyan', 6, f'below {style.LEVELS[1][0]:.0%} used'),
+    ('yellow', 6, f'{style.LEVELS[1][0]:.0%} used or more'),
+    ('red', 6, f'{style.LEVELS[0][0]:.0%} used or more'),
+    ('card changed', 10, 'changed by the plan'),
+)
+#: With a last line about the numbers.
+_LEGEND_HEIGHT = (len(_LEGEND_ENTRIES) + 1) * _NOTE + _MARGIN
+_LEGEND_WIDTH, _LEGEND_SYMBOL, _LEGEND_INDENT = 300, 26, 36
 
 _STYLE = f"""\
   .background {{ fill: #f8fafc; }}
@@ -67,11 +81,16 @@ _SHARING = _Column(0, 0)
 
 @dataclass(slots=True)
 class _Card:
-    """The rectangle of a provider in a picture, in pixels; ``y`` is the top.
+    """The rectangle of a provider in a picture, in pixels.
 
-    :param top: of the card or of its children, whatever is higher
-    :param stack: the height of all its descendants
-    :param breadth: the width of the card and of its descendants, with the gaps
+    A new card has a width and a height. The passes of :func:`_place_cards` set the others:
+
+    :ivar stack: the height of all its descendants (``_measure_cards``)
+    :ivar breadth: the width of the card and of its descendants, with the gaps (``_measure_cards``)
+    :ivar top: of the card or of its children, whatever is higher, and ``column`` (``_stack_trees``
+        for a root, ``_stack_children`` for others)
+    :ivar y: the top edge (``_center_sharing_cards`` for a provider that only shares)
+    :ivar x: the left edge (``_align_columns``, which also widens the card to its column)
     """
 
     node: PictureNode
@@ -96,8 +115,9 @@ class _Card:
 
 
 def draw_svg(picture: Picture) -> str:
+    """Return the text of an SVG file: rows of trees, below them the legend and the title."""
     is_plan = any(row.name for row in picture.rows)
-    rows, height = _lay_out_rows(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
+    rows, legend_top = _lay_out_rows(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
     headings: Iterable[tuple[str, float]] = ()
     if is_plan:
         left = _find_right_edge(before for before, _ in rows) + _BETWEEN_COLUMNS - _MARGIN
@@ -105,25 +125,26 @@ def draw_svg(picture: Picture) -> str:
             card.x += left
         headings = zip(SIDES, (_MARGIN, left + _MARGIN), strict=True)
     groups = list(chain.from_iterable(rows))
-    width = _find_right_edge(groups) + _MARGIN
-    legend = list(_draw_legend(_merge_cards(groups), height)) if any(groups) else []
-    if legend:
-        height, width = height + _LEGEND, max(width, _LEGEND_WIDTH)
-    title, below = escape_xml(picture.title), []
-    if picture.is_titled:
-        height += 2 * _NOTE
-        below.append(f'<text class="note" x="{_MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
+    has_cards = any(groups)
+    width = max(_find_right_edge(groups) + _MARGIN, _LEGEND_WIDTH if has_cards else 0)
+    title_top = legend_top + (_LEGEND_HEIGHT if has_cards else 0)
+    height = title_top + (2 * _NOTE if picture.is_titled else 0)
+    title = escape_xml(picture.title)
+    title_line = f'<text class="note" x="{_MARGIN}" y="{title_top + _NOTE:.0f}">{title}</text>'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}">',
         f'<title>{title}</title>',
         f'<style>\n{_STYLE}</style>',
         '<rect class="background" width="100%" height="100%"/>',
-        *(f'<text class="name" x="{x:.1f}" y="21">{text}</text>' for text, x in headings),
+        *(
+            f'<text class="name" x="{x:.1f}" y="{_NAME_BASELINE}">{text}</text>'
+            for text, x in headings
+        ),
         *chain.from_iterable(map(_draw_edges, groups)),
         *chain.from_iterable(map(_draw_card, _merge_cards(groups))),
-        *legend,
-        *below,
+        *(_draw_legend(_merge_cards(groups), legend_top) if has_cards else ()),
+        *([title_line] if picture.is_titled else ()),
         '</svg>',
     ]
     return '\n'.join(parts) + '\n'
@@ -186,26 +207,20 @@ def _draw_curve(kind: str, left: _Card, right: _Card) -> str:
 
 
 def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
-    high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
-    rectangle = '<rect class="{}" x="24" y="{:.1f}" width="26" height="{}" rx="3"/>'
-    line = '<path class="{}" d="M24,{:.1f} H50"/>'
-    is_shared = any(card.node.serves for card in cards)
-    is_changed = any(card.node.changed or card.node.is_alone for card in cards)
-    y = top
-    for kind, height, text, is_shown in (
-        ('card root', 10, 'host', True),
-        ('edge', 0, 'parent and child', True),
-        ('share', 0, 'shares its inventory with the host', is_shared),
-        ('cyan', 6, f'below {low} used', True),
-        ('yellow', 6, f'{low} used or more', True),
-        ('red', 6, f'{high} used or more', True),
-        ('card changed', 10, 'changed by the plan', is_changed),
-    ):
-        if is_shown:
+    size = f'width="{_LEGEND_SYMBOL}" height="{{}}" rx="3"'
+    rectangle = f'<rect class="{{}}" x="{_MARGIN}" y="{{:.1f}}" {size}/>'
+    line = f'<path class="{{}}" d="M{_MARGIN},{{:.1f}} H{_MARGIN + _LEGEND_SYMBOL}"/>'
+    is_shown = {
+        'share': any(card.node.serves for card in cards),
+        'card changed': any(card.node.changed or card.node.is_alone for card in cards),
+    }
+    text_left, y = _MARGIN + _LEGEND_INDENT, top
+    for kind, height, text in _LEGEND_ENTRIES:
+        if is_shown.get(kind, True):
             yield rectangle.format(kind, y, height) if height else line.format(kind, y + 5)
-            yield f'<text class="note legend" x="60" y="{y + 9:.1f}">{text}</text>'
+            yield f'<text class="note legend" x="{text_left}" y="{y + 9:.1f}">{text}</text>'
             y += _NOTE
-    yield f'<text class="note legend" x="24" y="{y + 9:.1f}">Numbers: used/capacity</text>'
+    yield f'<text class="note legend" x="{_MARGIN}" y="{y + 9:.1f}">Numbers: used/capacity</text>'
 
 
 def _draw_card(card: _Card) -> Iterator[str]:
@@ -216,10 +231,13 @@ def _draw_card(card: _Card) -> Iterator[str]:
     yield f'<g transform="translate({card.x:.1f},{card.y:.1f})">'
     yield f'<title>{escape_xml(_make_tooltip(node))}</title>'
     yield f'<rect {of_card} width="{card.width:.1f}" height="{card.height:.1f}" rx="8"/>'
-    yield f'<text {of_name} x="{_PADDING}" y="21">{escape_xml(escape_line(node.state.name))}</text>'
+    name = escape_xml(escape_line(node.state.name))
+    yield f'<text {of_name} x="{_PADDING}" y="{_NAME_BASELINE}">{name}</text>'
+    widest = max((len(node.format_usage(name)) for name in node.state.inventories), default=0)
+    amounts_left = card.width - _PADDING - widest * _ROW_CHARACTER
     baseline = float(_HEADER) + 12
     for name in sorted(node.state.inventories):
-        yield from _draw_inventory(card, name, baseline)
+        yield from _draw_inventory(card, name, baseline, amounts_left)
         baseline += _ROW
     for note in node.notes:
         of_note = _make_class_attribute('note', is_changed=note in node.changed)
@@ -228,15 +246,16 @@ def _draw_card(card: _Card) -> Iterator[str]:
     yield '</g>'
 
 
-def _draw_inventory(card: _Card, name: str, baseline: float) -> Iterator[str]:
-    """Yield the elements of an inventory on a card: name, bar and amounts."""
+def _draw_inventory(card: _Card, name: str, baseline: float, amounts_left: float) -> Iterator[str]:
+    """Yield the elements of an inventory on a card: name, bar and amounts.
+
+    :param amounts_left: the left edge of the widest amounts of the card
+    """
     node, state = card.node, card.node.state
     used, capacity = state.used(name), state.inventories[name].capacity
     filled = style.compute_used_share(used, capacity) * _BAR
     right = card.width - _PADDING
-    widest = max(len(node.format_usage(other)) for other in state.inventories)
-    left = right - widest * _ROW_CHARACTER - 8 - _BAR
-    bar = f'x="{left:.1f}" y="{baseline - 7:.1f}" height="{_BAR_HEIGHT}" rx="3"'
+    bar = f'x="{amounts_left - 8 - _BAR:.1f}" y="{baseline - 7:.1f}" height="{_BAR_HEIGHT}" rx="3"'
     of_name, of_amount = (
         _make_class_attribute('row', kind, is_changed=name in node.changed)
         for kind in ('', 'amount')

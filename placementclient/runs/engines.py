@@ -70,7 +70,8 @@ def apply(
     carrier, selected = _make_carrier(client, plan), plan.select_changes(trees)
     carrier.check_plan(selected)
     identity = plans.get_plan_digest(plan)
-    with journal.open_journal(journal_path, identity, backward=backward) as carrier.journal:
+    with journal.open_journal(journal_path, identity, backward=backward) as records:
+        carrier.journal = records
         carrier.check_new_plans(journal_path)
         queue = TreeQueue(
             selected,
@@ -86,7 +87,8 @@ def apply(
                 comparisons = _compare_startable_changes(
                     carrier, queue, workers, other_service, backward
                 )
-            carrier.journal.write_beginning()
+            records.write_beginning()
+            # Only a run forward has obstacles: a rollback takes each tree as it is.
             for change in (item.change for item in comparisons if item.obstacle):
                 # Another run of the plan may have gone on while this one read.
                 reader = carrier.make_reader([change])
@@ -114,10 +116,10 @@ def _record_finished_changes(
 
     def make_result_if_finished(change: Change) -> TreeResult | None:
         try:
-            is_so = carrier.is_as_recorded(change, backward=backward)
+            is_finished = carrier.is_as_recorded(change, backward=backward)
         except Differs as reason:
             return make_result(change, TreeState.LEFT_ALONE, reason)
-        if not is_so:
+        if not is_finished:
             return None
         if backward:
             return replace(make_result(change, TreeState.ALREADY_BACK), reason=ALREADY_ROLLED_BACK)
@@ -136,7 +138,13 @@ def _record_finished_changes(
 def _compare_startable_changes(
     carrier: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
 ) -> Sequence[TreeComparison]:
-    """Compare each change that may start now with the present state of its trees."""
+    """Compare each change that may start now with the present state of its trees.
+
+    A run forward always compares them, to leave trees alone that differ. A rollback does so at the
+    turn of each tree; here it compares only to prove that a plan of another URL is for this
+    service. Unless ``other_service`` is given, a tree of the plan must exist here, also for a
+    rollback that has nothing to start.
+    """
     changes = queue.list_startable_changes()
     is_elsewhere = snapshots.is_of_other_service(carrier.plan.origin, carrier.client.service)
     # A plan of another URL is for this service if all its trees are as planned.
