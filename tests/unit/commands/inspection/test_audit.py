@@ -169,7 +169,6 @@ def test_an_audit_without_findings_says_what_it_checked(audit):
     assert f'{made} checks of 1 tree with 1 provider and 1 consumer' in one.stderr
 
 
-NO_CATALOG = 'there is no service catalog (auth type none or placement_direct)'
 PAGE = (
     'only one page of the list of servers: the next page begins after marker s7. Join all pages to '
     'one list'
@@ -193,13 +192,6 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
             1,
             '{missing}: No such file or directory; --flavors needs a list of flavors. To make one: '
             'openstack flavor list --all --long -f json',
-        ),
-        (
-            '--limits keystone',
-            1,
-            f'Keystone cannot be asked: {NO_CATALOG}\nNext:\n  1. Make the list where keystone '
-            'answers: openstack registered limit list -f json > registered_limits.json\n'
-            '  2. Give it instead of keystone: --limits registered_limits.json',
         ),
         (
             '--hypervisors {later} --id inventory-drift',
