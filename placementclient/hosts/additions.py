@@ -28,6 +28,7 @@ class _NewProvider:
 
     :param devices: one device, or the functions in the order of the rows
     :param is_one_time: whether Nova reserves the device after its first use
+    :param traits: those that Nova gives the provider
     """
 
     resource_class: str
@@ -97,7 +98,10 @@ def build_additions(
 def _group_devices(
     host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec]
 ) -> _HostDevices:
-    """Return the devices of a host by the providers that Nova makes of them."""
+    """Return the devices of a host by the providers that Nova makes of them.
+
+    :param specs: the entries of ``device_spec`` of the host
+    """
     physical = find_physical_functions(devices)
     by_address: dict[str, _NewProvider] = {}
     unmanaged: list[Device] = []
@@ -145,7 +149,11 @@ def _add_device(by_address: dict[str, _NewProvider], device: Device, spec: Devic
 def _build_host_additions(
     host: str, devices: Sequence[Device], managed: _HostDevices, snapshot: Snapshot | None
 ) -> Iterator[AdditionEntry | Finding]:
-    """Yield the additions of a host and findings; no addition if a used device is unmanaged."""
+    """Yield the additions of a host and findings; no addition if a used device is unmanaged.
+
+    :param devices: all devices of the host
+    :param managed: those that Nova manages
+    """
     for device in managed.unmanaged:
         yield make_contradiction(
             f'{host}_{device.address.upper()}',
@@ -166,7 +174,12 @@ def _build_host_additions(
 def _build_provider_additions(
     host: str, name: str, provider: _NewProvider, snapshot: Snapshot | None
 ) -> Iterator[AdditionEntry | Finding]:
-    """Yield the addition of a provider; if Placement has the provider, the differences."""
+    """Yield the addition of a provider; if Placement has the provider, the differences.
+
+    :param host: the name of the host
+    :param name: of the provider
+    :param snapshot: shows what Placement has; ``None``: it is not known
+    """
     state = snapshot.find(name) if snapshot is not None else None
     if snapshot is not None and state is not None and state.inventories:
         yield from _find_differences(snapshot, state, provider)
@@ -180,7 +193,11 @@ def _build_provider_additions(
 def _count_devices_by_instance(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Finding]]:
-    """Return the number of devices by instance, and findings if instances have no allocations."""
+    """Return the number of devices of each instance, and findings about those without allocations.
+
+    :param snapshot: ``None``: all instances count as having allocations
+    :param root_uuid: of the host; ``None`` if it has no provider
+    """
     counts = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     # The first device of each instance.
     devices = {device.instance_uuid: device for device in reversed(provider.devices)}
@@ -201,7 +218,11 @@ def _count_devices_by_instance(
 def _find_differences(
     snapshot: Snapshot, state: ProviderState, provider: _NewProvider
 ) -> Iterator[Finding]:
-    """Yield the differences between a provider that Placement has and the rows of its devices."""
+    """Yield the differences between a provider that Placement has and the rows of its devices.
+
+    :param state: the provider that Placement has
+    :param provider: the one of the rows
+    """
     path, name, total = provider.devices[0].path, provider.resource_class, len(provider.devices)
     if state.inventories.keys() != {name}:
         others = ', '.join(sorted(state.inventories))
@@ -236,7 +257,11 @@ def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Findi
 def _make_addition(
     host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]
 ) -> AdditionEntry:
-    """Return the addition of a provider, with the number of devices of each instance."""
+    """Return the addition of a provider, with the number of devices of each instance.
+
+    :param name: of the provider
+    :param consumers: the number of devices of each instance, by its UUID
+    """
     total = len(provider.devices)
     traits = {*provider.traits, OWNER_NOVA}
     if provider.is_one_time:

@@ -119,7 +119,10 @@ def read_host(path: str) -> HostFacts:
 
 
 def _parse_devices(name: str, content: bytes, path: str) -> Iterable[MediatedDevice | None]:
-    """Return the mediated devices in a file of an archive; none if it is about something else."""
+    """Return the mediated devices in a file of an archive; none if it is about something else.
+
+    :param name: the path of the file inside the archive
+    """
     if name.startswith('nodedevs/') and name.endswith('.xml'):
         return [libvirt.parse_mediated_device(content, path)]
     if name not in ('mdevctl.json', 'mdevctl-defined.json'):
@@ -128,7 +131,10 @@ def _parse_devices(name: str, content: bytes, path: str) -> Iterable[MediatedDev
 
 
 def _parse_count(content: bytes, path: str) -> tuple[int, ...]:
-    """Return the numbers of domains and node devices that the collector has counted."""
+    """Return the numbers of domains and node devices that the collector has counted.
+
+    :return: two numbers
+    """
     match = _COUNTED.fullmatch(content)
     if match is None:
         raise errors.BadFile(path, 'does not say "domains N" and "nodedevs N"')
@@ -136,7 +142,11 @@ def _parse_count(content: bytes, path: str) -> tuple[int, ...]:
 
 
 def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...]) -> None:
-    """Refuse an archive without all domains and node devices that the collector has counted."""
+    """Refuse an archive without all domains and node devices that the collector has counted.
+
+    :param expected: the counted numbers of domains and node devices; empty without the count
+    :param present: the numbers in the archive
+    """
     if not expected:
         raise errors.BadFile(
             path,

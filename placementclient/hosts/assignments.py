@@ -35,7 +35,10 @@ def make_contradiction(subject: str, reason: str, path: str, consumer_uuid: str 
 
 
 def split_results(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
-    """Return the results that are no findings, such as rows, and the findings."""
+    """Return the results that are no findings, such as rows, and the findings.
+
+    :param results: rows or the like, mixed with findings
+    """
     certain: list[T] = []
     contradictions: list[Finding] = []
     for result in results:
@@ -124,7 +127,7 @@ def _list_paths_by_server(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
 def _list_servers_by_host(
     hosts: Sequence[HostFacts], snapshot: Snapshot | None
 ) -> Iterator[tuple[HostFacts, Sequence[Domain], _Allocated]]:
-    """Yield each host with its servers and allocations, without servers of several hosts."""
+    """Yield each host with its servers and their allocations, without servers of several hosts."""
     several = {uuid for uuid, paths in _list_paths_by_server(hosts).items() if len(paths) > 1}
     for facts in hosts:
         allocated = _list_allocations(snapshot, facts.hostname)
@@ -144,7 +147,10 @@ def _find_duplicate_servers(hosts: Sequence[HostFacts]) -> Iterator[Finding]:
 
 
 def _list_allocations(snapshot: Snapshot | None, hostname: str) -> _Allocated:
-    """Return what each consumer holds in the tree of a host, by class."""
+    """Return the amounts of each consumer in the tree of a host, by consumer UUID and class.
+
+    :param snapshot: ``None``: the result is empty
+    """
     root = snapshot.find(hostname) if snapshot is not None else None
     allocated = defaultdict[str, Counter[str]](Counter)
     if snapshot is not None and root is not None:
@@ -157,7 +163,11 @@ def _list_allocations(snapshot: Snapshot | None, hostname: str) -> _Allocated:
 def _assign_domain(
     facts: HostFacts, domain: Domain, classes: Mapping[str, str], default: str
 ) -> Results:
-    """Yield an assignment of a server for each GPU and class, from its mediated devices."""
+    """Yield an assignment of a server's mediated devices to each GPU, or contradictions.
+
+    :param classes: the resource class of each mdev type
+    :param default: the class of other types
+    """
     placed: dict[tuple[str, str], list[str]] = {}
     for uuid in domain.mdevs:
         devices = facts.mdevs.get(uuid, ())
@@ -177,7 +187,11 @@ def _assign_domain(
 
 
 def _explain_unknown_device(facts: HostFacts, domain: Domain, mdev: str) -> str:
-    """Return why the physical GPU of a mediated device is unknown; empty if it is known."""
+    """Return why the physical GPU of a mediated device is unknown; empty if it is known.
+
+    :param domain: the server with the device
+    :param mdev: the UUID of the device
+    """
     devices = facts.mdevs.get(mdev, ())
     parents = sorted({device.parent for device in devices} - {''})
     types = sorted({device.type for device in devices} - {''})
@@ -209,7 +223,11 @@ def _make_unknown_server_finding(facts: HostFacts, domain: Domain) -> Finding:
 def _compare_with_allocations(
     allocated: _Allocated, facts: HostFacts, domain: Domain, rows: Sequence[AssignmentRow]
 ) -> Iterator[Finding]:
-    """Yield the differences between the assignments of a server and its allocations."""
+    """Yield the differences between the assignments of a server and its allocations.
+
+    :param allocated: the amounts in the tree of the host, by consumer UUID and class
+    :param rows: the assignments of the server
+    """
     resources = allocated.get(domain.uuid)
     if not resources:
         yield _make_unknown_server_finding(facts, domain)
@@ -229,7 +247,11 @@ def _compare_with_allocations(
 def _make_missing_device_finding(
     resources: Mapping[str, int], facts: HostFacts, domain: Domain, classes: set[str]
 ) -> Finding:
-    """Return a finding about a server that has VGPU allocations and no mediated device."""
+    """Return a finding about a server that has VGPU allocations and no mediated device.
+
+    :param resources: the amounts that the server holds
+    :param classes: those of mediated devices
+    """
     state = 'is running' if domain.is_running else 'is shut off'
     if domain.functions:
         state = f'has the PCI devices {", ".join(domain.functions)}'

@@ -19,6 +19,7 @@ class Scope:
 
     :param hosts: the names of the hosts whose servers are known; ``None``: a list has all servers
     :param unlisted: the reason why a consumer may be no known server
+    :param resource_classes: these classes
     """
 
     resource_classes: Collection[str]

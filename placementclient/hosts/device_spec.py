@@ -85,7 +85,10 @@ def find_physical_functions(devices: Sequence[Device]) -> set[Address]:
 def find_device_spec(
     specs: Sequence[DeviceSpec], device: Device, physical: Collection[Address]
 ) -> DeviceSpec | None:
-    """Return the first entry that matches a device."""
+    """Return the first entry that matches a device.
+
+    :param physical: the addresses of the physical functions of the host
+    """
     return next((spec for spec in specs if spec.matches(device, physical)), None)
 
 
@@ -174,7 +177,13 @@ def _make_spec(record: _SpecFields) -> DeviceSpec:
 
 
 def _parse_id(text: str, largest: int, width: int, name: str) -> str:
-    """Return a hexadecimal number with leading zeros, or ``*``."""
+    """Return a hexadecimal number with leading zeros, or ``*``.
+
+    :param largest: the largest allowed number
+    :param width: the number of digits of the result
+    :param name: what the number is, for the error
+    :raises ValueError: for anything else
+    """
     if text.strip() == ANY:
         return ANY
     with contextlib.suppress(ValueError):
@@ -197,7 +206,7 @@ def _parse_address_pattern(text: str) -> Address:
 
 
 def _compile_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of a part of an address, or raise :class:`ValueError` for none."""
+    """Return the regular expression of a part of an address; raise :class:`ValueError` for none."""
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError):

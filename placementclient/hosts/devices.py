@@ -40,6 +40,7 @@ class Device:
 
     :param parent: the address of its physical function, if it is a virtual one; may be empty
     :param line: the line of the file, from 1; ``None`` where it is not known
+    :param path: of the file, for errors
     """
 
     host: str
@@ -146,7 +147,10 @@ def _unescape(cell: str) -> str:
 
 
 def _read_table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecords:
-    """Yield the rows below a header of columns, by column."""
+    """Yield each row below a header as its values by column, with its line.
+
+    :param rows: the cells of each line, with its number
+    """
     header: list[str] | None = None
     for cells, line in rows:
         cells = [cell.strip() for cell in cells]

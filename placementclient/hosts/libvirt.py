@@ -142,7 +142,10 @@ def parse_mediated_device(content: bytes, path: str) -> MediatedDevice | None:
 def parse_mdevctl_list(
     content: bytes, path: str, *, is_active: bool = True
 ) -> Iterator[MediatedDevice]:
-    """Yield the mediated devices in the output of ``mdevctl list --dumpjson``."""
+    """Yield the mediated devices in the output of ``mdevctl list --dumpjson``.
+
+    :param is_active: whether these are the devices that the host has now
+    """
     try:
         document = strict_json.decode_json(content or b'[]', _MDEVCTL)
     except strict_json.InvalidJSON as reason:
@@ -180,7 +183,10 @@ def parse_numa_cells(content: bytes, path: str) -> dict[int, int]:
 
 
 def _parse_number_sets(elements: Iterable[Element], name: str, path: str) -> frozenset[int]:
-    """Return all numbers of an attribute that has sets in libvirt's syntax: ``0-3,8,^2``."""
+    """Return all numbers of an attribute that has sets in libvirt's syntax: ``0-3,8,^2``.
+
+    :param name: of the attribute
+    """
     # As bits, because a few bytes of text may name many numbers.
     every = 0
     for element in elements:

@@ -39,6 +39,9 @@ def assign_pinned_servers(
 
     :param path: the file of servers
 
+    :param servers: by UUID
+    :param migrations: of which those under way are assigned, too
+    :param images: those of servers, as far as they are known
     :raises errors.BadFile: if the list does not say the extra specs of flavors
     """
     moving = defaultdict[str, list[str]](list)
@@ -57,7 +60,7 @@ def assign_pinned_servers(
 
 
 def _find_cpu_policy(server: Server, path: str, image: Image | None) -> tuple[str, str]:
-    """Return the CPU policy of a server, and its source; the flavor counts before the image.
+    """Return the CPU policy of a server, and the property or extra spec that says it.
 
     The policy is a key of :data:`_CLASSES` or of :data:`_REASONS`.
     """
@@ -82,7 +85,10 @@ def _find_cpu_policy(server: Server, path: str, image: Image | None) -> tuple[st
 def _make_assignments(
     snapshot: Snapshot, consumer_uuid: str, resource_class: str, evidence: str
 ) -> Iterator[AssignmentRow]:
-    """Yield an assignment of the VCPU of a consumer to a class on each of its providers."""
+    """Yield an assignment of the VCPU of a consumer to a class, for each provider that has VCPU.
+
+    :param evidence: why, for the row
+    """
     consumer = snapshot.consumers.get(consumer_uuid)
     for provider_uuid, resources in (consumer.allocations if consumer else {}).items():
         state = snapshot.providers.get(provider_uuid)

@@ -36,7 +36,10 @@ SlotCounts = frozenset[tuple[Slot, int]]
 
 @dataclass(frozen=True, slots=True)
 class CountInTree:
-    """The number of candidates in a tree."""
+    """The number of candidates in a tree, given the name of its root.
+
+    :param is_exact: whether the count is exact; else there may be more
+    """
 
     name: str
     count: int
@@ -112,7 +115,11 @@ def count_candidates(topology: Topology, request: CandidateRequest) -> Candidate
 def _count_in_tree(
     request: Request, states: Sequence[ProviderState], providers: Sequence[HostProvider]
 ) -> tuple[int, bool]:
-    """Return the number of candidates in a tree, and whether the number is exact."""
+    """Return the number of candidates in a tree, and whether the number is exact.
+
+    :param states: the providers that can serve the tree
+    :param providers: the same as a request sees them, in the same order
+    """
     grants = make_grant_check(states)
     suitable = find_serving_providers(request, providers, grants)
     if suitable is None or not all(suitable):
@@ -143,6 +150,7 @@ def _find_slots(
 
     :param suitable: by part of the request, the indexes into ``states`` of those that can serve it
     :param taken: by index and class, the amount that the parts without a group take
+    :param states: the providers that can serve the tree
     """
     groups = [number for number, part in enumerate(request.parts) if part.group]
     names = {name for number in groups for name, _ in request.parts[number].resources}

@@ -16,6 +16,8 @@ class PartSearch:
 
     :ivar taken: the amounts that are taken of each provider and class
     :ivar steps_left: how many providers may still be tried
+    :param suitable: by part of the request, the numbers of the providers that can serve it
+    :param grants: tells whether a provider, by number, can grant an amount of a class
     """
 
     def __init__(
@@ -64,11 +66,17 @@ class PartSearch:
                     self.taken[place, name] -= amount
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
-        """Return the providers to try for a part of the request, in the order to try them."""
+        """Return the numbers of the providers to try for a part, in the order to try them.
+
+        :param suitable: the numbers of those that can serve the part
+        """
         return suitable
 
     def _has_room(self, place: int, part: RequestPart) -> bool:
-        """Return True if a provider can grant a part beside the parts that it has already."""
+        """Return True if a provider can grant a part beside the parts that it has already.
+
+        :param place: the number of the provider
+        """
         return all(
             self._grants(place, name, amount + self.taken.get((place, name), 0))
             for name, amount in part.resources
@@ -94,7 +102,7 @@ class PartSearch:
         return True
 
     def _find_common_ancestors(self, places: Collection[int]) -> set[int]:
-        """Return the providers above all of some providers, of which one may be among them."""
+        """Return the numbers of the providers above all of some providers, or one of these."""
         return set.intersection(*(set(list_lineage(self._providers, place)) for place in places))
 
 
@@ -133,7 +141,10 @@ class OptionSearch(PartSearch):
             yield option
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
-        """Return the providers for a part, those with the least free amount first."""
+        """Return the numbers of the providers for a part, those with the least free amount first.
+
+        :param suitable: the numbers of those that can serve the part
+        """
         if len(suitable) == 1:
             return suitable
         name = part.resources[0][0] if part.resources else ''
@@ -153,7 +164,11 @@ class OptionSearch(PartSearch):
         return distinct
 
     def _rank_provider(self, place: int, name: str) -> int:
-        """Return a key that sorts the providers for a part: by their free amount of a class."""
+        """Return a key that sorts the providers for a part: by their free amount of a class.
+
+        :param place: the number of the provider
+        :param name: the class; empty: only sharing providers are ranked
+        """
         pool = self._providers[place].pool
         if any(uuid == pool for uuid, _ in self._shared):
             # A server that uses it already stays, so that no data are copied.

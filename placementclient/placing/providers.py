@@ -26,7 +26,10 @@ def count_grants(state: ProviderState, resource_class: str, amount: int) -> int:
 
 
 def make_grant_check(states: Sequence[ProviderState]) -> Grants:
-    """Return the function that says whether a provider can grant an amount of a class."""
+    """Return the function that tells whether a provider can grant an amount of a class.
+
+    :param states: the providers; the function takes the index of one
+    """
     return lambda number, name, amount: count_grants(states[number], name, amount) > 0
 
 

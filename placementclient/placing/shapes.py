@@ -122,7 +122,7 @@ class Shape:
         }
 
     def find_suitable_providers(self, request: Request) -> list[list[int]] | None:
-        """Return the providers that can serve each part, whatever is free now.
+        """Return for each part the numbers of the providers that can serve it, whatever is free.
 
         :return: ``None`` if no host of this shape can serve the request
         """
@@ -145,7 +145,10 @@ class Shape:
         return True
 
     def _can_grant(self, number: int, name: str, amount: int) -> bool:
-        """Return True if the units of a provider admit an amount of a class, whatever is free."""
+        """Return True if the units of a provider admit an amount of a class, whatever is free.
+
+        :param number: of the provider
+        """
         units = self.units[number]
         return name in units and units[name].admits(amount)
 
@@ -153,8 +156,9 @@ class Shape:
 def find_serving_providers(
     request: Request, providers: Sequence[HostProvider], grants: Grants
 ) -> list[list[int]] | None:
-    """Return the providers of a host that can serve each part of a request, by number.
+    """Return for each part of a request the numbers of the providers of a host that can serve it.
 
+    :param grants: tells whether a provider, by number, can grant an amount of a class
     :return: ``None`` if the request rules out the host
     """
     if not is_root_suitable(providers[0], request):
@@ -225,5 +229,8 @@ def can_serve(provider: HostProvider, part: RequestPart, root: HostProvider) -> 
 
 
 def has_one_of_each(names: frozenset[str], required: Iterable[frozenset[str]]) -> bool:
-    """Return True if a set of names has one of each set of alternatives."""
+    """Return True if a set of names has one of each set of alternatives.
+
+    :param required: the sets of alternatives
+    """
     return all(not names.isdisjoint(alternatives) for alternatives in required)

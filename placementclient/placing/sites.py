@@ -32,6 +32,7 @@ class Site:
     :param choices: sets of choices, if the parts of a server depend on each other: a server has one
         choice of each set
     :param amounts: the amounts of the tree's inventories that choices use
+    :param is_complete: whether the site has inventory for every part
     """
 
     local: tuple[int, ...]
@@ -50,6 +51,7 @@ def maximize_servers(sites: Iterable[tuple[Site, int]], pools: Mapping[Stock, in
     """Return the most servers that fit on all sites together.
 
     :param sites: sites with choices, each with a limit for its servers
+    :param pools: the free amounts of sharing providers, by their UUID and class
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
     model = cpsat.load_cp_model(

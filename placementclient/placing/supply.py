@@ -26,6 +26,7 @@ class Supply:
     """The trees for equal servers, with the inventory that serves each part of a server.
 
     :ivar complete_sites: the trees that have inventory for every part, as pairs of name and site
+    :param trees: the UUIDs of the only roots that count; ``None``: all
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Supply:
         return has_shared_class or is_isolated or bool(self._request.subtrees)
 
     def _count_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
-        """Return the number of servers that a pool serves, by the pool's UUID and the part."""
+        """Return for how many servers a sharing provider serves a part, by its UUID and part."""
         providers = self._topology.snapshot.providers
         return {
             (pool, part): self._count_servers_of_provider(part, providers[pool])
@@ -77,7 +78,10 @@ class Supply:
         }
 
     def _count_servers(self, sites: Mapping[Site, int]) -> int:
-        """Return the most servers that fit on sites together, by the simplest way to count them."""
+        """Return the most servers that fit on sites together, by the simplest way to count them.
+
+        :param sites: each with the number of equal trees that it stands for
+        """
         count, together, plain = 0, list[Site](), list[Site]()
         for site, number in sites.items():
             if not site.choices:
@@ -93,7 +97,10 @@ class Supply:
         return count + self._count_independent_servers(plain, range(len(self._labels)))
 
     def _count_independent_servers(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
-        """Return the most servers on sites where no part of a server depends on another."""
+        """Return the most servers on sites where no part of a server depends on another.
+
+        :param parts: the indexes of the parts that count
+        """
         limits = [min(self._count_servers_of_part(site, part) for part in parts) for site in sites]
         by_part = [self._distribute_part(sites, limits, part) for part in parts]
         best = min(by_part, key=sum)
@@ -129,13 +136,20 @@ class Supply:
         return replace(site, choices=tuple(choices), amounts=amounts)
 
     def _count_servers_of_part(self, site: Site, part: int) -> int:
-        """Return for how many servers a site serves a part, if it has its pools for itself."""
+        """Return for how many servers a site serves a part, if it has its pools for itself.
+
+        :param part: the index of the part
+        """
         return site.local[part] + sum(self._pool_counts[pool, part] for pool in site.pools[part])
 
     def _distribute_part(
         self, sites: Sequence[Site], counts: Sequence[int], part: int
     ) -> list[int]:
-        """Return for how many servers each site is granted a part, if it asks for some counts."""
+        """Return for how many servers each site gets a part; sites compete for sharing providers.
+
+        :param counts: of each site, for how many servers it asks for the part
+        :param part: the index of the part
+        """
         local = [min(count, site.local[part]) for site, count in zip(sites, counts, strict=True)]
         demands = Counter[frozenset[str]]()
         for site, count, had in zip(sites, counts, local, strict=True):
@@ -150,7 +164,10 @@ class Supply:
         return granted
 
     def _find_sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
-        """Yield the name and the site of each tree that the request does not rule out."""
+        """Yield the name and the site of each tree that the request does not rule out.
+
+        :param roots: the UUIDs of the roots of the trees
+        """
         topology, trees = self._topology, self._request.trees
         by_kind: dict[object, Site | None] = {}
         for root in roots:
@@ -190,14 +207,20 @@ class Supply:
         return self._distinct.setdefault(content, Site(*content))
 
     def _count_servers_of_provider(self, part: int, state: ProviderState) -> int:
-        """Return for how many servers a provider serves a part."""
+        """Return for how many servers a provider serves a part.
+
+        :param part: the index of the part
+        """
         resources = self._parts[part].resources
         return min(count_grants(state, name, amount) for name, amount in resources)
 
     def _has_dependent_parts(
         self, providers: Sequence[HostProvider], serving: Sequence[Sequence[int]]
     ) -> bool:
-        """Return True if the choice of a provider for one part limits the choice for another."""
+        """Return True if the choice of a provider for one part limits the choice for another.
+
+        :param serving: by part, the numbers of the providers that can serve it
+        """
         return self._is_tied or not all(
             any(
                 serving[part]
@@ -210,7 +233,11 @@ class Supply:
     def _list_ways_to_serve_one(
         self, states: Sequence[ProviderState], providers: Sequence[HostProvider]
     ) -> Iterator[Choice]:
-        """Yield each set of amounts of inventories that can serve one server as a whole."""
+        """Yield each set of amounts of inventories that can serve one server as a whole.
+
+        :param states: the providers that can serve a tree
+        :param providers: the same as a request sees them, in the same order
+        """
         grants = make_grant_check(states)
         suitable = find_serving_providers(self._request, providers, grants) or ()
         search, seen = _ChoiceSearch(self._request, providers, suitable, grants), set[Choice]()
@@ -260,7 +287,11 @@ def _select_own_providers(
     providers: Sequence[HostProvider],
     serving: Sequence[Sequence[int]],
 ) -> list[list[ProviderState]]:
-    """Return the providers that serve each part and are no pools."""
+    """Return for each part the providers of the tree that serve it, without sharing providers.
+
+    :param states: the providers that can serve the tree
+    :param serving: by part, the indexes of those that can serve it
+    """
     return [
         [states[number] for number in places if not providers[number].pool] for places in serving
     ]

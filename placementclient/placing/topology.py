@@ -83,11 +83,15 @@ class Topology:
         return kinds
 
     def make_tree_key(self, root_uuid: str, named_trees: Collection[str]) -> object:
-        """Return a key that is equal for trees with the same candidates."""
+        """Return a key that is equal for trees with the same candidates.
+
+        :param named_trees: the UUIDs of the trees that the request names; with any, no trees are
+            equal
+        """
         return root_uuid if named_trees else self.tree_kinds[root_uuid]
 
     def find_roots_with(self, resource_class: str) -> set[str]:
-        """Return the roots of the trees with inventory of a class."""
+        """Return the UUIDs of the roots of the trees with inventory of a class."""
         return {
             root
             for root, states in self.trees.items()
@@ -101,7 +105,10 @@ class Topology:
     def list_host_providers(
         self, root_uuid: str, named_trees: Iterable[str] = ()
     ) -> Sequence[HostProvider]:
-        """Return the providers that can serve a tree, for requests that name trees by UUID."""
+        """Return the providers that can serve a tree, as requests see them: its own first.
+
+        :param named_trees: the UUIDs by which requests name trees
+        """
         named: dict[str, set[str]] = {}
         for uuid in named_trees:
             if state := self.snapshot.providers.get(uuid):

@@ -49,6 +49,7 @@ def assign_targets(
 
     :param assigned: by allocation, the rows that the operator assigns
     :param timeout: how long to search, in seconds
+    :param target_state: of the trees
     :raises Refused: if there is no such assignment, or none is found in time
     """
     _raise_causes(_find_hidden_usage(snapshot, target_state))
@@ -91,7 +92,7 @@ def _find_hidden_usage(snapshot: Snapshot, target_state: TargetState) -> Iterato
 
 
 def _find_overfull_inventories(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
-    """Yield a cause for each changed inventory that is too small for the usage that stays on it."""
+    """Yield a cause for each changed inventory that is too small for the usage that cannot move."""
     for provider in target_state.providers.values():
         for name, inventory in provider.inventories.items():
             before = provider.inventories_before.get(name)
@@ -149,7 +150,7 @@ def _find_inventories_short_of_additions(target_state: TargetState) -> Iterator[
 
 
 class _DecidedAllocation(NamedTuple):
-    """An allocation that moves, and the decision about its item.
+    """An allocation that moves, with its item and the decision about the item.
 
     :param position: the index of the allocation in the item
     """

@@ -68,7 +68,10 @@ def compose_change(
 
 
 def _sum_usages(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str, int]:
-    """Return the usage of each class of a provider after the change, given its gains by class."""
+    """Return the usage of each class of a provider after the change.
+
+    :param gains: by class, the amounts that the provider gets; negative: that leave it
+    """
     before = provider.before.usages if provider.before else {}
     sums = {name: before.get(name, 0) + gains.get(name, 0) for name in {**before, **gains}}
     remaining = before.keys() & provider.inventories
@@ -93,7 +96,12 @@ def _list_consumer_changes(
 def _apply_rows(
     before: Allocations, rows: Sequence[PlannedRow], uuids_by_name: Mapping[str, str]
 ) -> Allocations:
-    """Return the allocations of a consumer after the rows of a plan moved them."""
+    """Return the allocations of a consumer after the rows of a plan moved them.
+
+    :param before: the allocations of the consumer
+    :param rows: of this consumer
+    :param uuids_by_name: the UUIDs of the providers of the change
+    """
     after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
     for row in rows:
         if row.from_provider is not None:

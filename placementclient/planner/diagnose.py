@@ -20,6 +20,8 @@ def explain_impossible(
     """Return the causes for which a problem has no solution, with the room of each inventory.
 
     All causes are of one kind, the simplest that applies.
+
+    :param impossible: the result of the search
     """
     diagnosis = _Diagnosis(target_state, problem)
     causes = (
@@ -65,7 +67,11 @@ class _Diagnosis:
                 yield from [cause for cause, is_alone in causes if is_alone] or [causes[0][0]]
 
     def _explain_refused_amount(self, item: ConsumerItem, index: int) -> tuple[Cause, bool]:
-        """Return why an allocation has no target, and whether its own amount is the reason."""
+        """Return why an allocation has no target, and whether its own amount is the reason.
+
+        :param index: of the allocation in the item
+        :return: the cause, and False if the amounts of the item's other allocations are the reason
+        """
         allocation, tried = item.allocations[index], dict[tuple[int, int, int], None]()
         for option in item.options:
             sums = Counter[InventoryKey]()
@@ -163,7 +169,7 @@ class _Diagnosis:
         )
 
     def _find_competitors(self, index: int) -> Sequence[int]:
-        """Return an item and the items whose only option uses a bin that this item needs."""
+        """Return the indexes of an item and of those whose only option uses a bin that it needs."""
         desired = {demand.bin for demand in chain(*self._items[index].options)}
         return [
             other
@@ -179,6 +185,8 @@ class _Diagnosis:
 
         :param bins: their indexes
         :param mapped: whether assignments send the whole need there
+        :param need: the amount that items need of them together
+        :param free: the amount that they have together
         """
         return self._make_cause(
             'shortfall',

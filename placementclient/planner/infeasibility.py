@@ -25,7 +25,7 @@ class Cause:
         self.kind, self.tree, self.keys, self.values = kind, tree, keys, values
 
     def facts(self) -> dict[str, object]:
-        """Return the tree, the place in the specification and the facts, as JSON values."""
+        """Return the tree, the place in the specification and the values, as JSON values."""
         keys = {} if self.keys is None else {'keys': list(self.keys)}
         values = {
             name: list(value) if isinstance(value, tuple) else value
@@ -60,7 +60,12 @@ def _describe_bad_amount(
 def _describe_shortfall(
     mapped: bool, providers: Sequence[str], resource_class: str, need: int, room: int
 ) -> str:
-    """Return the sentence that providers lack room; ``mapped``: assignments send the whole need."""
+    """Return the sentence that providers lack room.
+
+    :param mapped: whether assignments send the whole need there
+    :param need: the amount that has to go to one of the providers
+    :param room: the amount that they have free
+    """
     verb = 'are assigned to' if mapped else 'have to go to'
     return f'{need} {resource_class} {verb} {join_names(providers, 8)}, which has room for {room}'
 
@@ -86,7 +91,10 @@ def _describe_packing(
 
 
 def _describe_undetermined(unproved: int, seconds: float) -> str:
-    """Return the sentence that time ran out; ``unproved``: rows that may have another target."""
+    """Return the sentence that the time ran out.
+
+    :param unproved: the number of rows that may have another target; 0: no solution was found
+    """
     if unproved:
         rows = format_count(unproved, 'row')
         return f'it was not found out in {seconds:g} seconds whether {rows} could go elsewhere'
@@ -164,6 +172,8 @@ class UndecidedRow:
 
     :param choices: the names of the providers to which some assignment sends the amount
     :param classes: the classes that the amount may get there, if a provider has it under several
+    :param tree: the name of the tree
+    :param from_provider: the name of the source
     """
 
     tree: str

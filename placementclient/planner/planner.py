@@ -174,13 +174,16 @@ class _Planner:
             self._plan_together([self._snapshot.providers[uuid] for uuid in joined])
 
     def _build_layout(self, roots: Sequence[ProviderState]) -> _Layout:
-        """Return the target state of trees that change together, with their assigned rows."""
+        """Return the target state of trees that change together, and the rows by allocation."""
         target_state = build_target_state(self._snapshot, self._spec, roots, created=self._created)
         self._used_entries |= target_state.entries
         return target_state, self._matcher.match_tree(self._snapshot, target_state)
 
     def _plan_together(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
-        """Plan trees as one change; record the trees that cannot be planned."""
+        """Plan trees as one change; record the trees that cannot be planned.
+
+        :param layout: the target state of the trees with the assigned rows, if it is known already
+        """
         try:
             change, assignment = self._make_change(layout or self._build_layout(roots))
         except Refused as refusal:
@@ -196,9 +199,11 @@ class _Planner:
             self.unproved.append(cause)
 
     def _plan_without_impossible(self, roots: Sequence[ProviderState], refusal: Refused) -> None:
-        """Plan trees that change together, after those that cannot be planned alone are left out.
+        """Plan trees as one change, without those that cannot be planned even alone.
 
         If all can be planned alone, or none, all are left out.
+
+        :param refusal: the reasons why they cannot be planned together
         """
         alone = {root.uuid: self._find_refusal(root) for root in roots} if len(roots) > 1 else {}
         possible = [root for root in roots if alone.get(root.uuid) is None]

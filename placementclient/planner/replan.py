@@ -69,6 +69,7 @@ def _compose_decided_change(
 ) -> Change:
     """Return the change of trees in which every row is assigned or forced.
 
+    :param assigned: by allocation, the rows that are assigned
     :raises Undecided: if a row that is not assigned has several possible targets
     :raises Undetermined: if the search took too long to know
     """
@@ -138,6 +139,9 @@ def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
     """Yield a sentence for each effect of a new plan that the operator has not reviewed.
 
     Allocations may have come or gone, and another client may have made a child that is still empty.
+
+    :param reviewed: the change as the operator has reviewed it
+    :param again: the change of the new plan
     """
     if again.roots != reviewed.roots:
         yield f'it is the plan of the tree of {again.root_provider_uuid}'
@@ -158,7 +162,11 @@ def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
 
 
 def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
-    """Yield a sentence for each provider that only one of two plans changes."""
+    """Yield a sentence for each provider that only one of two plans changes.
+
+    :param reviewed: the change as the operator has reviewed it
+    :param again: the change of the new plan
+    """
     before = {provider.name: provider for provider in reviewed.providers}
     after = {provider.name: provider for provider in again.providers}
     for name in sorted(before.keys() ^ after.keys()):
@@ -171,7 +179,11 @@ def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
 
 
 def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
-    """Yield a sentence for each allocation that gets another target, or an inferred one."""
+    """Yield a sentence for each allocation that gets another target, or an inferred one.
+
+    :param reviewed: the change as the operator has reviewed it
+    :param again: the change of the new plan
+    """
     before, after = _list_targets_by_allocation(reviewed), _list_targets_by_allocation(again)
     for allocation in sorted(before.keys() & after.keys()):
         consumer_uuid, _, _ = allocation
@@ -218,7 +230,10 @@ def _identify_allocation(row: PlannedRow) -> tuple[str, str, str]:
 
 
 def _list_targets_by_allocation(change: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
-    """Return by consumer, class and source the targets of allocations: providers and classes."""
+    """Return the targets of each allocation: pairs of a provider's name and the class there.
+
+    Allocations are by consumer UUID, class and name of the source.
+    """
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
     for row in change.reasons:
         place = (row.to_provider or '', row.to_resource_class)

@@ -59,7 +59,10 @@ def _make_notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
 
 
 def _warn_of_consumers(kind: str, consumer_uuids: Sequence[str]) -> Iterator[Notice]:
-    """Yield one warning about all consumers, if there are any."""
+    """Yield one warning about all consumers, if there are any.
+
+    :param kind: of the warning
+    """
     number = len(consumer_uuids)
     verb = 'has' if number == 1 else 'have'
     if consumer_uuids:
@@ -73,7 +76,10 @@ def find_warnings(
     change: Change,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
-    """Yield the warnings about trees that change together, by kind."""
+    """Yield the warnings about trees that change together, by kind.
+
+    :param migrations: of servers, as Nova lists them; ``None`` if they are not known
+    """
     yield from _warn_of_totals(target_state)
     yield from _warn_of_lost_capacity(target_state)
     yield from _warn_of_overcommitment(target_state)
@@ -184,7 +190,10 @@ def _warn_of_consumers_in_other_trees(snapshot: Snapshot, change: Change) -> Ite
 
 
 def _is_in_unchanged_tree(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]) -> bool:
-    """Return whether a provider is in a tree that does not change, and shares no inventory."""
+    """Return whether a provider is outside of all trees that change, and shares no inventory.
+
+    :param roots: the UUIDs of the roots of the trees that change
+    """
     state = snapshot.providers.get(provider_uuid)
     if state is None:
         return True
@@ -194,7 +203,10 @@ def _is_in_unchanged_tree(snapshot: Snapshot, provider_uuid: str, roots: Collect
 def _warn_of_migrations(
     change: Change, migrations: Sequence[ServerMigration] | None
 ) -> Iterator[Notice]:
-    """Warn of migrations under way, whose allocations no host reports."""
+    """Warn of migrations under way, whose allocations no host reports.
+
+    :param migrations: of servers, as Nova lists them; ``None`` if they are not known
+    """
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
     by_type: dict[str | None, list[str]] = {}

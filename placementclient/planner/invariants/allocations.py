@@ -27,7 +27,10 @@ def check_allocations(checked: CheckedChange) -> Iterator[str]:
 
 
 def _sum_rows(checked: CheckedChange) -> tuple[dict[str, Amounts], list[str]]:
-    """Return by consumer the amounts that rows add (or take: negative), and the faults of rows."""
+    """Return by consumer the amounts that rows give (negative: take), and the faults of the rows.
+
+    Amounts are by the provider's UUID and the class.
+    """
     moved, faults = defaultdict[str, Amounts](lambda: Amounts(int)), list[str]()
     moves = {
         (move.from_provider, move.resource_class, move.to_provider, move.to_resource_class)
@@ -84,7 +87,10 @@ def _take_addition(row: PlannedRow, additions: dict[tuple[str, str, str], int]) 
 def _check_consumer(
     checked: CheckedChange, consumer: ConsumerChange, moved_by_rows: Amounts
 ) -> Iterator[str]:
-    """Yield the faults in the change of one consumer."""
+    """Yield the faults in the change of one consumer.
+
+    :param moved_by_rows: what rows give the consumer (negative: take), by provider UUID and class
+    """
     gains = {(uuid, name): gain for uuid, name, gain in consumer.gains() if gain}
     if gains != {key: amount for key, amount in moved_by_rows.items() if amount}:
         yield f'what {consumer.uuid} is to hold is not what it holds and its rows move'
@@ -104,7 +110,10 @@ def _check_consumer(
 def _check_capacities(
     checked: CheckedChange, provider: ProviderChange, gains: Amounts
 ) -> Iterator[str]:
-    """Yield a fault for each changed inventory that lacks room for its usage and gains."""
+    """Yield a fault for each changed inventory that lacks room for its usage and gains.
+
+    :param gains: of all consumers, by provider UUID and class
+    """
     before, after, names = provider.content_before, provider.content_after, checked.names
     for name in before.inventories.keys() | after.inventories.keys():
         used_before, capacity = before.used(name), after.capacity(name)

@@ -42,6 +42,7 @@ def _check_inventory(
 
     :param net: by how much moves change the total; ``None``: no move concerns it
     :param origins: the inventories that are moved into it
+    :param name: the class of the inventory
     """
     before = provider.content_before.inventories.get(name)
     after = provider.content_after.inventories.get(name)
@@ -76,6 +77,8 @@ def _check_fields(
 
     :param stated: the fields that entries of the specification give
     :param allowed: by field, the values that need no statement
+    :param provider: its name
+    :param name: the class of the inventory
     """
     for field, value in after.as_fields().items():
         values = {

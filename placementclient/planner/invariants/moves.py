@@ -59,7 +59,11 @@ def _was_move_made(
     source: ProviderChange,
     target: ProviderChange | None,
 ) -> bool:
-    """Return whether a move was made already: source and target are as the specification says."""
+    """Return whether a move was made already: source and target are as the specification says.
+
+    :param name: the class at the source
+    :param target: ``None`` if the change has no such provider
+    """
     sides = ((source, name), (target, move.name_at_target(name)))
     return all(
         provider is not None
@@ -74,7 +78,10 @@ def _was_move_made(
 def check_assignments(
     recipe: Recipe[Spec], checked_changes: Iterable[CheckedChange]
 ) -> Iterator[str]:
-    """Yield a fault for each assignment that rows do not keep, and each forbidden inferred row."""
+    """Yield a fault for each assignment that rows do not keep, and each forbidden inferred row.
+
+    :param recipe: the specification with the operator's assignments
+    """
     assigned: dict[str, list[_Assigned]] = {}
     for row in recipe.assignments:
         assigned.setdefault(row.consumer_uuid, []).append((row, None))
@@ -107,6 +114,8 @@ def _keeps_assignment(
     checked: CheckedChange, assigned: AssignmentRow, source: str | None, rows: Iterable[PlannedRow]
 ) -> bool:
     """Return whether rows give the assigned provider at least the assigned amount.
+
+    An assignment about another tree is always kept.
 
     :param source: the name of the provider that the amount leaves; ``None``: any
     """

@@ -123,7 +123,7 @@ class AssignmentMatcher:
                 yield row.make_error(f'{reason}{hint}')
 
     def _find_target_names(self, consumer: Consumer) -> dict[str, frozenset[str]]:
-        """Return by class the names of the targets of a consumer's allocations."""
+        """Return by class the names of the providers to which a consumer's allocations may go."""
         names: dict[str, frozenset[str]] = {}
         for provider_uuid, resources in consumer.allocations.items():
             for name in resources:
@@ -228,7 +228,10 @@ def _make_undecided_row(target_state: TargetState, key: AllocationKey, amount: i
 def _select_targets(
     row: AssignmentRow, provider: str, targets: Sequence[Target]
 ) -> Sequence[Target]:
-    """Return the targets on a provider that have the class of a row, if the row names one."""
+    """Return the targets on a provider that have the class of a row, if the row names one.
+
+    :param provider: its name
+    """
     matching = [
         target
         for target in targets
@@ -254,7 +257,10 @@ def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
 
 
 def _describe_wrong_target(row: AssignmentRow, providers: Iterable[str]) -> str:
-    """Return the sentence that a row names no target, with a similar name."""
+    """Return the sentence that a row names no target, with a similar name.
+
+    :param providers: the names of the targets
+    """
     target = row.to_provider
     hint = suggest_similar(target, providers)
     if row.to_resource_class is not None:

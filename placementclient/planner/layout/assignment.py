@@ -116,7 +116,7 @@ class AssignmentProblem:
             raise Refused(self._causes)
 
     def _group_classes(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the UUID of each source with the classes that go to one target together."""
+        """Yield the UUID of each source with classes of it that go to one target together."""
         group_of = {name: group for group in self._target_state.together for name in group}
         targets = self._target_state.targets
         groups = (
@@ -134,6 +134,7 @@ class AssignmentProblem:
         """Yield the items of a consumer's amounts in some classes of a source.
 
         :param number: the position of the source and its classes in the order of the plan's rows
+        :param names: these classes
         """
         movable = {
             name: self._find_movable(consumer, InventoryKey(source.uuid, name)) for name in names
@@ -195,7 +196,10 @@ class AssignmentProblem:
     def _list_assigned_parts(
         self, consumer: Consumer, source: TargetProvider, name: str
     ) -> list[tuple[PlannedRow, Target]]:
-        """Return the rows of the operator about an allocation, each with its target."""
+        """Return the rows of the operator about an allocation, each with its target.
+
+        :param name: the class of the allocation
+        """
         rows = self._assigned.get(AllocationKey(consumer.uuid, source.uuid, name), ())
         by_name = self._by_name(InventoryKey(source.uuid, name))
         return [(row, by_name[row.to_provider, row.to_resource_class]) for row in rows]
@@ -220,7 +224,7 @@ class AssignmentProblem:
         self._causes += judge.causes
 
     def _make_cache_key(self, consumer: Consumer, items: Sequence[ConsumerItem]) -> object:
-        """Return a key that consumers with an equal item share; ``None``: it shares with none."""
+        """Return a key that consumers with equal items share; ``None`` if an item is unique."""
         allocations, state = consumer.allocations, self._target_state
         is_plain = len(items) == len(allocations) == 1
         if not is_plain or consumer.uuid in state.additions:
@@ -251,7 +255,10 @@ class AssignmentProblem:
     def _list_options(
         self, consumer: Consumer, source: TargetProvider, amounts: Mapping[str, int]
     ) -> tuple[ConsumerOption, ...]:
-        """Return the options of amounts by class that go from a source to one provider together."""
+        """Return the options of amounts by class that go from a source to one provider together.
+
+        :param amounts: by class
+        """
         key = (source.uuid, tuple(amounts.items()))
         options = self._open.get(key)
         if options is None:

@@ -121,6 +121,7 @@ class _TreeBuilder(TargetProviders):
 
         :param index: of the move in the specification
         :param taken: by source and class, the amounts that other moves take
+        :param name: the class at the source
         """
         move, key = self._spec.moves[index], InventoryKey(origin.uuid, name)
         specified, target_class = move.resources[name], move.name_at_target(name)
@@ -203,7 +204,7 @@ class _TreeBuilder(TargetProviders):
 
 
 def _take_from_sources(target_state: TargetState) -> dict[InventoryKey, Inventory]:
-    """Take the moved amounts off the sources; return the inventories of the sources before."""
+    """Take the moved amounts off the sources; return the inventories that they had before."""
     moved: dict[InventoryKey, Inventory] = {}
     by_origin: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:
@@ -270,6 +271,7 @@ def _set_fields(inventory: Inventory, fields: Mapping[str, object], before: Inve
     Nova's drivers report both alike.
 
     :param before: the inventory before the reshape: between two moves, both may be equal by chance
+    :param fields: their new values
     """
     follows = before.max_unit == before.total and 'total' in fields
     return inventory.with_fields({'max_unit': fields['total'], **fields} if follows else fields)

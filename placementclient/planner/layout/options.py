@@ -34,6 +34,7 @@ class AllocatedAmount(NamedTuple):
 
     :param order: sorts the rows of a plan: by source and classes, then by consumer
     :param row: the row of the plan if an assignment decides it
+    :param source: the provider that has the amount
     """
 
     order: tuple[int, str]
@@ -71,7 +72,10 @@ class ConsumerItem:
 
 
 class ConsumerJudge:
-    """Checks the options of one consumer by the rules of the service."""
+    """Checks the options of one consumer by the rules of the service.
+
+    :param items: all items of the consumer
+    """
 
     def __init__(
         self,

@@ -64,7 +64,11 @@ class TargetProviders:
     def _add_tree_entries(
         self, entry_indexes: Iterable[int], planned_names: Collection[str] | None
     ) -> None:
-        """Add those entries of ``providers`` that are about this tree."""
+        """Add those entries of ``providers`` that are about this tree.
+
+        :param entry_indexes: of the entries to look at
+        :param planned_names: of the providers of a plan that is made again; ``None``: no plan
+        """
         targets = {self.fill_name(self._spec.moves[index].target) for index in self.moves}
         entries = {index: self._spec.providers[index] for index in entry_indexes}
         parents = {
@@ -83,7 +87,12 @@ class TargetProviders:
         parents_by_name: Mapping[str, str],
         planned_names: Collection[str] | None,
     ) -> bool:
-        """Return whether an entry may be about this tree, or about a provider that serves it."""
+        """Return whether an entry may be about this tree, or about a provider that serves it.
+
+        :param provider_name: the name of the entry
+        :param parents_by_name: by the name of a new provider, the name of its parent
+        :param planned_names: of the providers of a plan that is made again; ``None``: no plan
+        """
         state = self._snapshot.find(provider_name)
         if state is not None:
             return state.uuid in self._members or SHARING_TRAIT in state.traits
@@ -128,7 +137,10 @@ class TargetProviders:
             self._refuse_duplicate(key, first, entry)
 
     def _refuse_duplicate(self, uuid_or_name: str, first: SpecEntry, entry: SpecEntry) -> None:
-        """Record the cause that two entries are about the same provider."""
+        """Record the cause that two entries are about the same provider.
+
+        :param first: the other entry
+        """
         state = self._snapshot.find(uuid_or_name)
         self.record_cause(
             'named-twice',
@@ -139,11 +151,19 @@ class TargetProviders:
         )
 
     def record_cause(self, kind: str, keys: Keys | None = None, **values: object) -> None:
-        """Record a cause for which the tree cannot be planned."""
+        """Record a cause for which the tree cannot be planned.
+
+        :param kind: one of the kinds of :class:`Cause`
+        :param keys: the way to the wrong place in the specification
+        :param values: the facts that the sentence of the kind names
+        """
         self._causes.append(Cause(kind, self._root.name, keys, **values))
 
     def fill_name(self, template: str, source: ProviderState | None = None) -> str:
-        """Return a name or UUID with its placeholders replaced by the root and the source."""
+        """Return a name or UUID with its placeholders replaced by the root and the source.
+
+        :param source: the source of a move; ``None``: the name has no ``{source}``
+        """
         return fill_template(template, self._root, source)
 
     def find_sources(self, move: Move) -> Iterator[ProviderState]:
@@ -202,7 +222,12 @@ class TargetProviders:
     def _list_entries(
         self, name: str, state: ProviderState | None, source: ProviderState | None
     ) -> list[SpecEntry]:
-        """Return the entries about a provider, by its own name or by that of a source."""
+        """Return the entries about a provider, by its own name or by that of a source.
+
+        :param name: of the provider
+        :param state: ``None`` if the provider does not exist
+        :param source: the source of the move that leads to it
+        """
         names = (state.uuid, state.name) if state else (name,)
         keys = [names[0]] if names[0] in self._entries else []
         if source is not None:
@@ -244,7 +269,10 @@ class TargetProviders:
         )
 
     def _check_parent(self, state: ProviderState, desired: str) -> None:
-        """Record a cause if an entry states another parent than an existing provider has."""
+        """Record a cause if an entry states another parent than an existing provider has.
+
+        :param desired: the name or UUID of the parent that the entry states
+        """
         parent = self._members.get(state.provider.parent_provider_uuid or '')
         is_other = parent is not None and self._snapshot.find(desired) != parent
         if parent is not None and is_other and not has_placeholder(desired):
@@ -279,7 +307,10 @@ class TargetProviders:
         return TargetProvider(stated or chosen, name, parent, self._root.uuid, None)
 
     def _find_parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
-        """Return the UUID of a parent, which is created if an entry names it."""
+        """Return the UUID of a parent, which is created if an entry names it; ``None`` without one.
+
+        :param source: the source of the move that leads to its child
+        """
         state = self._snapshot.find(name)
         if state is not None:
             return state.uuid if state.uuid in self._members else None

@@ -117,6 +117,8 @@ class InventoryFlow(NamedTuple):
 
     :param amount: in units of the class
     :param move: the index of the move in the specification
+    :param origin: the inventory that it leaves
+    :param destination: the inventory that it joins
     """
 
     origin: InventoryKey
@@ -135,6 +137,7 @@ class TargetState:
     :param targets: of each class that moves off a provider, in order of preference
     :param entries: the names of the specification's entries that are about these providers
     :param additions: new allocations that no move gives, by consumer UUID
+    :param roots: of these trees, before the change
     """
 
     roots: Sequence[ProviderState]
@@ -146,7 +149,7 @@ class TargetState:
     additions: dict[str, dict[InventoryKey, int]] = field(default_factory=dict)
 
     def index_targets(self, key: InventoryKey) -> dict[tuple[str | None, str], Target]:
-        """Return the targets of an inventory, by provider name and class."""
+        """Return the targets of amounts of an inventory, by provider name and class there."""
         targets = self.targets.get(key, ())
         return {(target.provider, target.key.resource_class): target for target in targets}
 

@@ -35,7 +35,10 @@ class OutOfBudget(Exception):
 
 
 class _Share(NamedTuple):
-    """The part of a divisible item that goes to an option: variables for its amount."""
+    """The variables for the part of a divisible item that goes to an option.
+
+    :param used: whether there is such a part
+    """
 
     amount: IntVar
     used: IntVar
@@ -44,7 +47,7 @@ class _Share(NamedTuple):
 def place_items(
     problem: NumberedProblem, budget: cpsat.Budget, *, undivided: bool = False
 ) -> list[list[ItemPlacement]] | None:
-    """Return a solution with the fewest divisions, then the earliest options, or ``None``.
+    """Return a solution with the fewest divisions, then the earliest options; ``None``: none.
 
     :param undivided: divide no item
     :raises OutOfBudget: if neither is known in time
@@ -120,7 +123,7 @@ class _Model:
                 self._model.add(sum(load) <= bin_.free)
 
     def find_best_solution(self) -> list[list[ItemPlacement]] | None:
-        """Return a solution with the fewest parts, then with the first options; or ``None``."""
+        """Return a solution with the fewest parts, then the first options; ``None``: none."""
         solution = self.solve()
         if solution is None:
             return None
@@ -142,7 +145,11 @@ class _Model:
     def _minimize_parts(
         self, solution: list[list[ItemPlacement]], used_shares: Sequence[IntVar]
     ) -> list[list[ItemPlacement]]:
-        """Return a solution with the fewest parts, and let no later solution have more parts."""
+        """Return a solution with the fewest parts, and let no later solution have more parts.
+
+        :param solution: a known one, which is returned if no other is found
+        :param used_shares: the variables of the parts of divisible items
+        """
         self._model.minimize(sum(used_shares))
         solution = self.solve(EFFORT * 10) or solution
         placed = chain(
@@ -152,7 +159,7 @@ class _Model:
         return solution
 
     def find_unexplored_solution(self, decision: Decision) -> list[list[ItemPlacement]] | None:
-        """Return a solution with an option that is not known to be possible."""
+        """Return a solution with an option that is not known to be possible; ``None``: none."""
         unexplored = self._list_unexplored(decision)
         if not unexplored:
             return None
@@ -229,7 +236,7 @@ class _Model:
     def _require_admitted_amount(
         self, bin_index: int, amount: LinearExpr, conditions: Sequence[LiteralT]
     ) -> None:
-        """Require an amount that the units of a bin allow, if all conditions hold."""
+        """Require that the units of a bin allow an amount, if all conditions hold."""
         least, largest, step = self._problem.bins[bin_index].units
         steps = self._model.new_int_var(0, largest // step, '')
         self._model.add(amount == step * steps).only_enforce_if(*conditions)
@@ -237,7 +244,7 @@ class _Model:
         self._model.add(amount <= largest).only_enforce_if(*conditions)
 
     def _add_hints(self, placements: Sequence[Sequence[ItemPlacement]]) -> None:
-        """Let the solver begin with a solution."""
+        """Let the solver begin with a known solution."""
         for counts, parts, placed in zip(self._counts, self._parts, placements, strict=True):
             for option, variable in enumerate(counts):
                 self._model.add_hint(variable, sum(item[0].option == option for item in placed))

@@ -129,6 +129,7 @@ def _place_group(
     :param free: the free amount of each bin; the items take theirs from it
     :param placed: the placements of the items that have a place; the others are added
     :param explored: options to try after the others
+    :param is_even: whether to prefer the bin that keeps the largest free share
     """
     options = [
         (option, demands)
@@ -153,7 +154,12 @@ def _place_group(
 
 
 def _take_room(free: list[int], demands: Sequence[Demand], most: int) -> int:
-    """Take the room for ``most`` items, or fewer, off ``free``; return the number of items."""
+    """Take the room for equal items off the bins that an option needs; return their number.
+
+    :param free: the free amount of each bin
+    :param demands: of the option
+    :param most: the most items
+    """
     rooms = (max(free[demand.bin], 0) // demand.amount for demand in demands)
     number = min(most, *rooms)
     for demand in demands:
@@ -164,7 +170,11 @@ def _take_room(free: list[int], demands: Sequence[Demand], most: int) -> int:
 def _compute_free_share(
     problem: NumberedProblem, free: Sequence[int], demands: Sequence[Demand]
 ) -> float:
-    """Return the smallest share of a bin that an option would leave free."""
+    """Return the smallest share of a bin that an option would leave free.
+
+    :param free: the free amount of each bin
+    :param demands: of the option
+    """
     return min(
         (free[demand.bin] - demand.amount) / max(problem.bins[demand.bin].free, 1)
         for demand in demands
@@ -172,7 +182,10 @@ def _compute_free_share(
 
 
 def _divide_item(problem: NumberedProblem, item: Item, free: list[int]) -> ItemPlacement | None:
-    """Divide an item into as few parts as it can have; ``None`` where that fails."""
+    """Divide an item into as few parts as it can have; ``None`` where that fails.
+
+    :param free: the free amount of each bin; the parts take theirs from it
+    """
     if not item.divisible:
         return None
     demands = [demand for (demand,) in item.options]
@@ -191,7 +204,7 @@ def _divide_item(problem: NumberedProblem, item: Item, free: list[int]) -> ItemP
 
 
 def _is_whole_admitted(problem: NumberedProblem, item: Item, demands: Sequence[Demand]) -> bool:
-    """Return whether an option may have a divisible item whole; True for all other items."""
+    """Return whether an option may have an item whole; True of each that is not divisible."""
     return not item.divisible or problem.bins[demands[0].bin].admits(demands[0])
 
 

@@ -238,7 +238,7 @@ class _Search:
         return Component(problem, [members[item] for item in order])
 
     def record_decision(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
-        """Record the decision about a component, with the options' numbers in their own items.
+        """Record the decision about a component for each of its items.
 
         :param members: of each group of the component, the indexes of its items
         """
@@ -255,7 +255,11 @@ class _Search:
 
 @functools.lru_cache(maxsize=4096)
 def decide_problem(problem: NumberedProblem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
-    """Return a solution of a problem with all possible options; equal problems are solved once."""
+    """Return a solution of a problem with all possible options; equal problems are solved once.
+
+    :param timeout: how long to search, in seconds
+    :return: a verdict where there is no solution, or it is not known
+    """
     if heuristics.find_overfull_part(problem):
         return SearchVerdict.IMPOSSIBLE
     try:
@@ -274,7 +278,7 @@ def decide_problem(problem: NumberedProblem, timeout: float = TIMEOUT) -> Decisi
 
 
 def _place_items(problem: NumberedProblem, budget: Budget) -> list[list[ItemPlacement]] | None:
-    """Return a solution with the fewest divisions, by heuristics or else exactly, or ``None``.
+    """Return a solution with the fewest divisions, by heuristics or else exactly; ``None``: none.
 
     :raises exact.OutOfBudget: if neither is known in time
     """
@@ -300,7 +304,10 @@ def _find_possible_options(problem: NumberedProblem, decision: Decision, budget:
 
 @functools.lru_cache(maxsize=256)
 def _find_core(problem: NumberedProblem) -> tuple[NumberedProblem, bool]:
-    """Return an infeasible part of an infeasible problem, and whether it is minimal."""
+    """Return a part of an infeasible problem that is infeasible, and whether all of it is needed.
+
+    The part has the same groups, some with fewer items or none.
+    """
     if (overfull := heuristics.find_overfull_part(problem)) is not None:
         return overfull, True
     return exact.find_core(problem, Budget(CORE_TIMEOUT))

@@ -102,7 +102,12 @@ class SpecCheck:
     def _make_error(
         self, reason: str, keys: Keys, name: str, candidates: Iterable[str]
     ) -> errors.BadFile:
-        """Return an error about a name; the first :data:`MAX_HINTS` suggest a similar candidate."""
+        """Return an error about a name; the first :data:`MAX_HINTS` suggest a similar candidate.
+
+        :param keys: the way to the name in the specification
+        :param name: the wrong name
+        :param candidates: the names that it might mean
+        """
         self._hints_left -= 1
         hint = suggest_similar(name, candidates) if self._hints_left >= 0 else ''
         return self._spec.make_error(reason + hint, *keys)
@@ -156,7 +161,12 @@ class SpecCheck:
             preceding.add(name)
 
     def _has_parent(self, name: str, parent: str, preceding_names: Collection[str]) -> bool:
-        """Return whether an addition needs no parent, or its parent exists or is to be created."""
+        """Return whether an addition needs no parent, or its parent exists or is to be created.
+
+        :param name: of the provider that the addition is to
+        :param parent: its name
+        :param preceding_names: of the providers that other entries create
+        """
         if self._snapshot.find(name) or has_placeholder(parent):
             return True
         return parent in preceding_names or self._snapshot.find(parent) is not None
@@ -239,7 +249,12 @@ def _list_names(spec: Spec) -> Iterator[_SpecName]:
 def _list_names_at(
     kind: str, keys: Keys, names: Sequence[str] | Mapping[str, object], *, is_needed: bool = False
 ) -> Iterator[_SpecName]:
-    """Yield the names of a list, or the keys of a mapping, at a place in a specification."""
+    """Yield the names of a list, or the keys of a mapping, at a place in a specification.
+
+    :param kind: of the names: class or trait
+    :param keys: the way to that place
+    :param is_needed: whether a provider must have the names already
+    """
     numbered = zip(names, names, strict=True) if isinstance(names, Mapping) else enumerate(names)
     for key, name in numbered:
         yield _SpecName(kind, name, (*keys, key), is_needed)
