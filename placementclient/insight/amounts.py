@@ -15,6 +15,10 @@ from placementclient.nova.server_request import find_device_requests, sum_flavor
 _USUAL = frozenset({'VCPU', 'MEMORY_MB', 'DISK_GB'})
 
 
+#: The reason why the devices of a server are not known.
+NO_DEVICES = 'the lists do not say which {} it has'
+
+
 class UnknownAmounts(Exception):
     """The right amounts of a server are not known; the message is the reason, a clause."""
 
@@ -49,7 +53,7 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
         raise UnknownAmounts(f'there is no resource provider {server.node}')
     requested = sum_requested(server)
     if chosen := sorted(wrong.keys() & set(find_device_requests(_require_flavor(server)))):
-        raise UnknownAmounts(f'which devices it has: {", ".join(chosen)}')
+        raise UnknownAmounts(NO_DEVICES.format(', '.join(chosen)))
     allocations = {uuid: dict(amounts) for uuid, amounts in consumer.allocations.items()}
     for name, (_, amount) in wrong.items():
         resource_class = _find_class_of_cpus(name, consumer, requested)

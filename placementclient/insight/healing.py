@@ -8,7 +8,12 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from placementclient.insight.amounts import UnknownAmounts, compare_amounts, correct_amounts
+from placementclient.insight.amounts import (
+    NO_DEVICES,
+    UnknownAmounts,
+    compare_amounts,
+    correct_amounts,
+)
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.network import Port, PortGroup
 from placementclient.model.nova import INSTANCE
@@ -202,7 +207,7 @@ def _heal_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
     except Refusal as refusal:
         return make_unknown(f'Nova refuses its flavor: {refusal}')
     if chosen:
-        return make_unknown(f'which devices it has: {", ".join(chosen)}')
+        return make_unknown(NO_DEVICES.format(', '.join(chosen)))
     host = snapshot.find_by_name(node)
     if host is None:
         return make_unknown(f'there is no resource provider {node}')

@@ -312,7 +312,8 @@ def test_a_server_whose_devices_are_not_known_gets_what_the_operator_has_seen(
     gpu = server('s', 'compute0', flavor=flavor, image='', tenant_id='p', user_id='u', updated=None)
     gpu['OS-EXT-STS:vm_state'] = 'active'
     finding = audit([gpu], [])['without-allocations']
-    assert (finding['command'], 'which devices it has: VGPU' in finding['reason']) == ('', True)
+    unknown = 'the lists do not say which VGPU it has' in finding['reason']
+    assert (finding['command'], unknown) == ('', True)
     *words, own = last_command(finding['reason'])
     own = own.replace('CLASS=AMOUNT', 'VCPU=1,MEMORY_MB=512')
     assert placement(*words, own, '--allocation', 'rp=compute0_gpu0,VGPU=1').status == 0

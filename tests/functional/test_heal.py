@@ -37,7 +37,7 @@ MIGRATIONS = [{'uuid': uuid_of('m'), 'instance_uuid': MOVING, 'source_compute': 
 STATES = {
     MOVING: ('left alone', 'a migration is not over'),
     BUSY: ('left alone', 'it is under way: rebuilding'),
-    GPU: ('not known', 'which devices it has: VGPU'),
+    GPU: ('not known', 'the lists do not say which VGPU it has'),
     STRAY: ('not known', 'there is no resource provider compute9'),
 }
 
@@ -78,6 +78,7 @@ def test_heal_gives_servers_without_allocations_theirs_once(placement, client, s
     dry = placement(*HEAL, *source, '--dry-run', '-f', 'json')
     assert dry.status == 3
     assert states(dry) == {LOST: ('planned', '')} | STATES
+    assert dry.stderr.endswith('snapshot restore FILE --missing --dry-run\n')
     assert not allocation.show(client, LOST).value.allocations
 
     done = placement(*HEAL, *source, '--yes', '-f', 'json')

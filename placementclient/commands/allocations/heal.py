@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 #: The age of a file, in seconds, from which on it may have servers that no longer exist.
 _MOST_AGE = 600
+_RESTORE = (
+    'If a snapshot has the missing allocations: placement resource provider snapshot restore FILE '
+    '--missing --dry-run'
+)
 
 
 class _NovaHosts(NamedTuple):
@@ -79,6 +83,7 @@ class HealAllocation(ChangeCommand):
     empty_message = 'No server has to be healed'
 
     def execute(self) -> base.Output:
+        from placementclient.insight.healing import UNKNOWN
         from placementclient.model.servers import Server
         from placementclient.nova import records, service
         from placementclient.producers.heal import HealProducer
@@ -108,7 +113,11 @@ class HealAllocation(ChangeCommand):
             shared_names=hosts.shared_names,
             notes=notes,
         )
-        return self.plan_and_apply(healing)
+        output = self.plan_and_apply(healing)
+        servers_left = (note for note in healing.notes if note.subject.startswith('consumer '))
+        if any(note.kind == UNKNOWN for note in servers_left):
+            self.next_steps = (*self.next_steps, _RESTORE)
+        return output
 
     def _read_nova_hosts(self) -> _NovaHosts:
         """Ask Nova for its hosts; warn if it does not answer and the servers are from old files."""

@@ -26,6 +26,7 @@ from placementclient.model.catalog import NOVA
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from placementclient.insight.diff import Difference
     from placementclient.model.plans import Plan
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
@@ -156,7 +157,22 @@ class DiffSnapshot(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
             number = len(self._texts if self.args.formatter == 'text' else differences)
             self.ending = format_count(number, 'difference')
+            self._set_restoring_step(differences)
         return DIFFERENCE.make_table(differences)
+
+    def _set_restoring_step(self, differences: Iterable[Difference]) -> None:
+        """Set the command that restores the consumers of a file which the live cloud lacks."""
+        paths = [self.args.before, self.args.after]
+        if self.args.assume or paths.count(cloud_options.LIVE) != 1:
+            return
+        is_first = paths[0] != cloud_options.LIVE
+        missing = 'removed' if is_first else 'added'
+        if any((d.kind, d.field, d.change) == ('consumer', '', missing) for d in differences):
+            path = shlex.quote(paths[0] if is_first else paths[1])
+            self.next_steps = (
+                'If allocations were deleted by mistake: placement resource provider snapshot '
+                f'restore {path} --missing --dry-run',
+            )
 
 
 class RestoreSnapshot(ChangeCommand):
