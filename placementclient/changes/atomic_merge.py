@@ -38,7 +38,7 @@ class _AtomicMerge(Merge):
         return live
 
     def _get_planned_usage(self, uuid: str, name: str) -> int:
-        """Return the usage of a class after the change, which an atomic plan always knows."""
+        """Return the usage of a class by the plan, without consumers that came since."""
         planned = self._after.providers.get(uuid)
         return planned.used(name) if planned else 0
 

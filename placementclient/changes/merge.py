@@ -18,7 +18,7 @@ from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
 from placementclient.changes.written_values import WrittenValues, get_values
-from placementclient.model.consumers import Consumer, sum_gains
+from placementclient.model.consumers import Allocations, Consumer, sum_gains
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import ConsumerChange
@@ -75,8 +75,9 @@ class Merge:
     Each step brings :attr:`states` and :attr:`consumers` nearer to their values after the change,
     or leaves a part as it is and adds to :attr:`obstacles`.
 
-    An atomic change overrides ``_transfer``, ``_merge_fields``, ``_get_planned_usage``,
-    ``_get_reviewed_usage`` and ``_refuse_inadmissible_consumers``.
+    An atomic change overrides ``_merge_fields``, which is called while the providers are merged;
+    ``_get_planned_usage``, ``_get_reviewed_usage`` and ``_refuse_inadmissible_consumers``, which
+    decide on room once all parts are merged; and ``_transfer``, which makes the operations last.
     """
 
     _transfer: Transfer = staticmethod(transfer_in_steps)
@@ -393,8 +394,6 @@ class Merge:
 
 def _sum_gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:
     """Return by provider and class how much more consumers hold together after than before."""
-    changes = [
-        *((consumer.allocations, {}) for consumer in before),
-        *(({}, consumer.allocations) for consumer in after),
-    ]
-    return sum_gains(changes)
+    pairs: list[tuple[Allocations, Allocations]] = [(user.allocations, {}) for user in before]
+    pairs += [({}, user.allocations) for user in after]
+    return sum_gains(pairs)

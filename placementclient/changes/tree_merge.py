@@ -37,10 +37,9 @@ def merge_change(
     :param sent: as for :func:`merge`; of no use before the request of an atomic change is done
     :param backward: whether the change is rolled back
     """
-    preparation = make_preparation(change)
-    is_in_steps = preparation is None
+    preparation = make_preparation(change)  # None: the change is made in steps
     is_done = is_moved_back(change, live) if backward else find_phase(change, live) is Phase.AFTER
-    if is_in_steps or is_done:
+    if preparation is None or is_done:
         part = preparation or change
         return merge(*part.order_snapshots(backward=backward), live, sent, backward=backward)
     merged = merge_atomic_change(
@@ -78,10 +77,7 @@ def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Findi
 
 
 def _find_obstacles_to_creation(provider: ProviderChange, live: Snapshot) -> Iterator[Finding]:
-    """Yield an obstacle if a provider to create is there, unless it is as an earlier run left it.
-
-    That is, below its parent, and empty.
-    """
+    """Yield an obstacle if a provider to create is there, unless it is empty below its parent."""
     name, state = provider.name, live.providers.get(provider.uuid)
     if state is None:
         if namesake := live.find_by_name(name):
