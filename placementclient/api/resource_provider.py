@@ -40,6 +40,7 @@ def list(
     :param name: an exact name
     :param matching: ``resources`` from 1.4, ``member_of`` from 1.3, ``in_tree`` from 1.14,
         ``required`` from 1.18, ``forbidden`` from 1.22, ``forbidden_member_of`` from 1.32
+    :param uuid: of the only provider to return
     """
     parameters = {'name': name, 'uuid': uuid, **query.make_filter_parameters(matching)}
     body: _ProvidersAnswer = client.send(

@@ -213,7 +213,10 @@ class Applier:
         self._learn_generation(uuid, written.generation)
 
     def _learn_generation(self, provider_uuid: str, generation: int | None) -> None:
-        """Remember the generation of a provider that an answer has shown."""
+        """Remember the generation of a provider that an answer has shown.
+
+        :param generation: ``None`` if the answer has none
+        """
         self._outdated.discard(provider_uuid)
         if generation is not None:
             self._generations[provider_uuid] = generation
@@ -277,7 +280,11 @@ class Applier:
     def _check_position(
         self, uuid: str, position: tuple[str, str | None], generation: int | None = None
     ) -> None:
-        """Check the name, parent and root of a provider, which no generation guards."""
+        """Check the name, parent and root of a provider, which no generation guards.
+
+        :param position: the name and the UUID of the parent that it has to have
+        :param generation: the one that it has to have; ``None``: any
+        """
         with _expect_existing(uuid):
             provider = resource_provider.show(self._client, uuid).value
         is_same = (provider.name, provider.parent_provider_uuid) == position

@@ -17,6 +17,9 @@ def merge_atomic_change(
     """Merge an atomic change from one snapshot to another with a third one, as :func:`merge` does.
 
     An inventory is replaced as a whole, so it has an obstacle if another client changed any field.
+
+    :param live: at least the same providers and consumers, as they are
+    :param backward: whether this is a rollback
     """
     kind = _AtomicRollback if backward else _AtomicMerge
     return kind(before, after, live, WrittenValues(None), backward).merge_all()

@@ -116,6 +116,8 @@ class Carrier(Inspector):
 
         Each time that the service refuses after a conflict, or does not answer, the trees are read
         again, which shows what is done.
+
+        :param backward: whether to roll it back
         """
         attempt = self._roll_back_change if backward else self._apply_change
         result = self._run_with_retries(change, lambda: attempt(change))

@@ -153,6 +153,7 @@ def _find_provider_inventory_deviations(
     """Yield the deviations of the inventories of a provider.
 
     :param is_local: whether it is in a tree of the change
+    :param is_strict: whether nobody can have written since, as right after the request
     """
     for name in sorted({*live.inventories, *provider.content_after.inventories}):
         inventory = phases.compare_inventory(provider, name, live)
@@ -175,6 +176,8 @@ def _is_inventory_damaged(inventory: ComparedInventory, is_strict: bool) -> bool
     as before; missing; back where it was removed  damage       damage
     with other values                              damage       information
     =============================================  ===========  ===========
+
+    :param is_strict: whether nobody can have written since, as right after the request
     """
     if inventory.before == inventory.after:
         return False
@@ -195,7 +198,7 @@ def _make_inventory_deviation(
 
 
 def _describe_difference(live: Inventory | None, planned: Inventory | None) -> str:
-    """Return the fields in which two inventories differ, with both values."""
+    """Return the fields in which two inventories differ, with both values; ``None``: missing."""
     if live is None or planned is None:
         return 'it is not there' if live is None else 'it should not exist'
     fields, desired = live.as_fields(), planned.as_fields()

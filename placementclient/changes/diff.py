@@ -49,7 +49,7 @@ def diff(
 
 
 def list_operations(change: Change, *, backward: bool = False) -> tuple[ops.Operation, ...]:
-    """Return the operations of a change, or of its rollback."""
+    """Return the operations of a change, or those of its rollback if it runs backward."""
     transfer = transfer_at_once if change.is_atomic else transfer_in_steps
     return diff(*change.order_snapshots(backward=backward), transfer)
 

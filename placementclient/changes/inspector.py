@@ -77,6 +77,7 @@ class Inspector:
     def is_as_recorded(self, change: Change, *, backward: bool) -> bool:
         """Return whether a change is still applied, or still rolled back, as the journal says.
 
+        :param backward: whether to look if it is still rolled back, not applied
         :raises LeftAlone: if the change is atomic, and was undone in part
         """
         current = self.get_latest_version(change)
@@ -104,7 +105,10 @@ class Inspector:
     def compare_change(
         self, change: Change, reader: ScopeReader, *, backward: bool
     ) -> TreeComparison:
-        """Compare a change with the service, before anything is written."""
+        """Compare a change with the service, before anything is written.
+
+        :param backward: whether the change is to be rolled back
+        """
         current, is_there = self.get_latest_version(change), None
         try:
             is_there = self.has_tree(change, reader)
@@ -155,7 +159,10 @@ class Inspector:
     def read_and_merge(
         self, change: Change, *, backward: bool = False
     ) -> tuple[Snapshot, MergeResult]:
-        """Read the trees of a change; return their state, and the merge of the change with it."""
+        """Read the trees of a change; return their state, and the merge of the change with it.
+
+        :param backward: whether the change is rolled back
+        """
         with raise_unknown_outcome():
 
             def attempt() -> tuple[Snapshot, MergeResult]:
@@ -181,6 +188,7 @@ class Inspector:
     ) -> tuple[Snapshot, MergeResult]:
         """Read the trees of a change; return their state, and the merge of the change with it.
 
+        :param backward: whether the change is rolled back
         :raises errors.ConcurrentUpdate: if they change meanwhile
         """
         begun = self.is_begun(change) or backward
@@ -196,7 +204,10 @@ class Inspector:
         return live, merged
 
     def _merge(self, change: Change, live: Snapshot, backward: bool) -> MergeResult:
-        """Return the merge of a change with a live state, by the requests in the journal."""
+        """Return the merge of a change with a live state, by the requests in the journal.
+
+        :param backward: whether the change is rolled back
+        """
         record = self.journal.get_record(change.root_provider_uuid)
         try:
             sent = None if record.sent is None else [*map(operations.decode_whole, record.sent)]
@@ -245,6 +256,7 @@ def _make_unapplied_deviation(
     still to come or was rolled back; else a warning.
 
     :param has_journal: whether a journal of the plan knows any tree
+    :param record: of the tree in the journal, if it has one
     """
     ended = record.ended if record is not None else None
     is_back = ended == TreeState.ROLLED_BACK

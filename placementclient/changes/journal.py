@@ -76,7 +76,10 @@ class TreeRecord:
         return self.ended in (TreeState.LEFT_ALONE, TreeState.DONE_IN_PART)
 
     def add_intent(self, intent: Mapping[str, object], backward: bool) -> None:
-        """Add the intent to send a request."""
+        """Add the intent to send a request.
+
+        :param backward: whether the request takes the change back
+        """
         self.is_begun, self.ended, self.is_open = True, None, True
         if self.backward is not backward:
             self.backward, self.done = backward, []
@@ -179,7 +182,10 @@ class Journal:
         )
 
     def _write_entry(self, entry: JournalEntry, *, synced: bool = True) -> None:
-        """Write an entry to the file, if there is one, and add it to the records."""
+        """Write an entry to the file, if there is one, and add it to the records.
+
+        :param synced: whether it is on the disk on return
+        """
         self.write_beginning()
         entry = structs.replace(entry, back=self.backward)
         if self.file:
@@ -284,6 +290,8 @@ def _start_journal(file: JournalFile, identity: str, backward: bool) -> Journal:
     """Return the journal in a locked file.
 
     With its first entry it gets the first line of a journal, or the mark that a run was cut off.
+
+    :param backward: whether this run takes the plan back
     """
     content = file.read_content()
     entries, is_torn = _decode_for_plan(file.path, content, identity)

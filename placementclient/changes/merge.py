@@ -212,7 +212,7 @@ class Merge:
             del self.consumers[uuid]
 
     def _sum_usage_gains(self) -> Mapping[str, Counter[str]]:
-        """Return by provider and class how much the change, as merged, adds to the usage."""
+        """Return how much the change, as merged, adds to the usage, by provider UUID and class."""
         return _sum_gains(self._live.consumers.values(), self.consumers.values())
 
     def _find_usage_after(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
@@ -238,7 +238,7 @@ class Merge:
         return max(planned.used(name) if planned else 0, self._planned_gains[uuid][name])
 
     def _delete_provider(self, before: ProviderState | None, live: ProviderState | None) -> None:
-        """Delete a provider, unless others have added something to it."""
+        """Delete a provider, unless it is gone (``None``) or others have added something to it."""
         assert before is not None
         if live is None:
             return

@@ -54,7 +54,10 @@ class ComparedInventory(NamedTuple):
 def compare_inventory(
     provider: ProviderChange, name: str, live: ProviderState | None
 ) -> ComparedInventory:
-    """Return the inventory of a class of a provider with its values before, after and live."""
+    """Return the inventory of a class of a provider with its values before, after and live.
+
+    :param live: ``None`` if the provider does not exist
+    """
     before, after = provider.content_before.inventories, provider.content_after.inventories
     inventory = live.inventories.get(name) if live else None
     return ComparedInventory(provider, name, before.get(name), after.get(name), inventory)

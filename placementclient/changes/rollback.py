@@ -206,7 +206,10 @@ class _Rollback:
 def _shift_total(
     expected: Inventory, planned: Inventory | None, live: Inventory | None
 ) -> Inventory:
-    """Return an expected inventory, with the difference of the live total to the planned one."""
+    """Return an expected inventory, with the difference of the live total to the planned one.
+
+    :return: the expected inventory as it is, if the live one is as planned or either is missing
+    """
     if planned is None or live is None or planned == live:
         return expected
     return structs.replace(live, total=max(live.total - planned.total + expected.total, 1))

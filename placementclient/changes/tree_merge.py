@@ -90,7 +90,10 @@ def _find_obstacles_to_creation(provider: ProviderChange, live: Snapshot) -> Ite
 
 
 def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
-    """Yield an obstacle for each consumer of a class that moves, unless the plan knows it."""
+    """Yield an obstacle for each consumer of a class that moves, unless the plan knows it.
+
+    :param backward: whether the change is rolled back
+    """
     planned = {consumer.uuid for consumer in change.consumers}.union(change.residents)
     staying = Counter[tuple[str, str, str]]()
     for row in change.reasons:
@@ -111,7 +114,10 @@ def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -
 
 
 def _list_shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
-    """Return the classes of which the change leaves a provider less capacity."""
+    """Return the classes of which the change leaves a provider less capacity.
+
+    :param backward: whether the change is rolled back
+    """
     before, after = change.content_before.inventories, change.content_after.inventories
     if backward:
         before, after = after, before

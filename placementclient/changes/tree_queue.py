@@ -174,7 +174,10 @@ def raise_unknown_outcome() -> Iterator[None]:
 def make_result(
     change: Change, state: TreeState, error: PlacementError | None = None
 ) -> TreeResult:
-    """Return the result of a change, with an error and its message as the reason."""
+    """Return the result of a change, with an error and its message as the reason.
+
+    :param error: ``None``: the change succeeded, or was not tried
+    """
     return TreeResult(
         change.root_provider_uuid, change.root_provider_name, state, str(error or ''), error
     )

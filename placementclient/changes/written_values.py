@@ -72,6 +72,8 @@ class WrittenValues:
         """Return an inventory as it would be if none of the operations had been sent.
 
         A value that others have set since stays.
+
+        :param live: the inventory as it is; ``None``: there is none
         """
         for before, after in reversed(self._steps[InventoryKey(uuid, name)]):
             if live == after:

@@ -168,7 +168,10 @@ def _read_sentence(fault: Mapping[str, object]) -> str:
 
 
 def _explain_unreadable(status: int, reason: str | None) -> str:
-    """Return a sentence for a refusal that brings none."""
+    """Return a sentence for a refusal that brings none.
+
+    :param reason: the short text of the status
+    """
     if status == 401:
         return f'{reason or "Unauthorized"}: {NOT_ACCEPTED}'
     return f'{reason or "Unknown status"}: the answer is not from Placement'

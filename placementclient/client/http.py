@@ -268,7 +268,10 @@ class Client:
         body: object = None,
         version: Microversion | None = None,
     ) -> Answer:
-        """Send a request; repeat a read after any lost answer, a write only if it was not sent."""
+        """Send a request; repeat a read after any lost answer, a write only if it was not sent.
+
+        :param version: the microversion; ``None``: no header
+        """
         attempt = functools.partial(
             self._send_and_decode, endpoint, path, kind, query, body, version
         )
@@ -293,6 +296,7 @@ class Client:
         """Send a request once and return the answer; add advice to a refusal (403 and 404).
 
         :param kind: the type of the body of the answer; ``None``: there is none
+        :param version: the microversion; ``None``: no header
         """
         response = self._send_once(endpoint, path, query, body, version)
         try:
@@ -338,7 +342,10 @@ class Client:
         body: object,
         version: Microversion | None,
     ) -> requests.Response:
-        """Send a request through the session without retries, and note the ID of the answer."""
+        """Send a request through the session without retries, and note the ID of the answer.
+
+        :param version: the microversion; ``None``: no header
+        """
         self._thread.request_id = ''
         with translate_failures(self.session):
             response: requests.Response = self.session.request(

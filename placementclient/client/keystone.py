@@ -21,6 +21,7 @@ def translate_failures(session: Session | None = None) -> Iterator[None]:
 
     Answers of the service itself must raise none in the block (``raise_exc=False``).
 
+    :param session: whose settings the errors name
     :raises errors.NoAnswer: if there is no connection, or it is not to be trusted, or breaks
     :raises errors.AuthenticationFailed: if Keystone refuses, or the catalog lacks the service
     """
@@ -34,7 +35,10 @@ def translate_failures(session: Session | None = None) -> Iterator[None]:
 
 
 def _translate_failure(failure: Exception, session: Session | None) -> PlacementError | None:
-    """Return the error of this package for an exception of keystoneauth; None for any other."""
+    """Return the error of this package for an exception of keystoneauth; None for any other.
+
+    :param session: whose settings the error names
+    """
     from keystoneauth1 import exceptions
 
     from placementclient.client import decoding, unreachable

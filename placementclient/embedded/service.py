@@ -318,7 +318,10 @@ class Service:
         return self._transactions.begin(headers)
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
-        """Return the trees of some roots, or all, with their consumers and perhaps their types."""
+        """Return the trees of some roots, or all, with their consumers.
+
+        :param types: whether consumers have their types
+        """
         self._thread.writes = False
         with translate_errors():
             return tables.read_snapshot(self._engine, roots, types=types)

@@ -68,7 +68,10 @@ class _TableReader:
         self._shared: dict[Any, Any] = {}
 
     def read_snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
-        """Return the trees of some roots, or all, with the consumers on them."""
+        """Return the trees of some roots, or all, with the consumers on them.
+
+        :param types: whether consumers have their types
+        """
         providers, root_ids = self.read_providers(roots)
         classes, traits = self._read_names(models.ResourceClass), self._read_names(models.Trait)
         inventories = self._read_inventories(root_ids, classes)
@@ -193,7 +196,11 @@ class _TableReader:
         *,
         types: bool,
     ) -> Iterator[Consumer]:
-        """Yield the consumers on providers; ``allocated`` has allocations by consumer ID."""
+        """Yield the consumers on providers; ``allocated`` has allocations by consumer ID.
+
+        :param providers: the UUIDs of the providers of the snapshot
+        :param types: whether consumers have their types
+        """
         consumer, project, user = models.Consumer, models.Project, models.User
         owner, kind = (project.external_id, user.external_id), models.ConsumerType
         query = (

@@ -98,7 +98,10 @@ class FileContent:
             ) from None
 
     def error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
-        """Return the exception for a fault of the file, with the line of an item of it."""
+        """Return the exception for a fault of the file, with the line of an item of it.
+
+        :param item: ``None``: the fault is of the whole file
+        """
         return errors.BadFile(self.path, reason, None if item is None else self._find_line(item, 0))
 
     def _find_line(self, item: msgspec.Raw | None, offset: int) -> int:

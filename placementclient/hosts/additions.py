@@ -153,6 +153,7 @@ def _build_host_additions(
 
     :param devices: all devices of the host
     :param managed: those that Nova manages
+    :param snapshot: shows what Placement has; ``None``: it is not known
     """
     for device in managed.unmanaged:
         yield make_contradiction(

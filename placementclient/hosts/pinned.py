@@ -63,6 +63,8 @@ def _find_cpu_policy(server: Server, path: str, image: Image | None) -> tuple[st
     """Return the CPU policy of a server, and the property or extra spec that says it.
 
     The policy is a key of :data:`_CLASSES` or of :data:`_REASONS`.
+
+    :param image: ``None``: it is not known
     """
     if not server.flavor:
         raise errors.BadFile(

@@ -41,6 +41,8 @@ def add_compute_traits(stated: Iterable[str], state: ProviderState | None) -> fr
     """Return stated traits together with the ``COMPUTE_`` traits that a provider has already.
 
     Nova sets and removes those. A stated mark of a disabled host is left out.
+
+    :param state: the provider; ``None`` if it does not exist
     """
     if state is None:
         return frozenset(stated)

@@ -294,7 +294,10 @@ class Change:
         return tuple(find_changed_consumers(self.before, self.after))
 
     def order_snapshots(self, *, backward: bool = False) -> tuple[Snapshot, Snapshot]:
-        """Return the snapshots before and after the change; of its rollback if it runs backward."""
+        """Return the snapshots before and after the change; of its rollback if it runs backward.
+
+        :param backward: whether the change is rolled back
+        """
         return (self.after, self.before) if backward else (self.before, self.after)
 
     def list_local_providers(self) -> Iterator[ProviderChange]:

@@ -36,6 +36,7 @@ def is_of_other_service(origin: Origin | None, service: str) -> bool:
     """Return whether data are from another service; False if that is unknown.
 
     :param service: the URL of this service
+    :param origin: of the data; ``None``: unknown
     """
     return origin is not None and origin.service not in (None, service)
 

@@ -66,7 +66,10 @@ def _choose_thread_policy(features: Features) -> str | None:
 
 
 def _read_realtime_mask(features: Features, emulator: str | None) -> set[int] | None:
-    """Return the numbers of the realtime CPUs: ``get_realtime_cpu_constraint`` of Nova."""
+    """Return the numbers of the realtime CPUs: ``get_realtime_cpu_constraint`` of Nova.
+
+    :param emulator: the value of ``emulator_threads_policy``
+    """
     if not is_true(features.specs.get('hw:cpu_realtime', '')):
         return None
     flavor, image = features.read_values('cpu_realtime_mask')
@@ -127,7 +130,12 @@ def _check_combinations(
     realtime: set[int] | None,
     dedicated: set[int] | None,
 ) -> None:
-    """Refuse CPU policies and masks that contradict: ``numa_get_constraints`` of Nova."""
+    """Refuse CPU policies and masks that contradict: ``numa_get_constraints`` of Nova.
+
+    :param emulator: the value of ``emulator_threads_policy``
+    :param realtime: the numbers of the realtime CPUs
+    :param dedicated: the numbers of the dedicated CPUs
+    """
     policy = _find_policy_of_resources(features, policy, emulator)
     trait = _find_hyperthreading_trait(features)
     if thread_policy and trait:
@@ -155,6 +163,7 @@ def _find_policy_of_resources(
 ) -> str | None:
     """Return the CPU policy that ``resources:PCPU`` or ``resources:VCPU`` implies; else ``policy``.
 
+    :param emulator: the value of ``emulator_threads_policy``
     :raises Refusal: if they contradict each other, the policy, or the number of CPUs
     """
     shared, pinned = (_sum_amounts(features, name) for name in ('VCPU', 'PCPU'))

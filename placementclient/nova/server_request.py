@@ -133,6 +133,7 @@ def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
 def sum_flavor_amounts(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
     """Return the amounts by class that a server of a flavor requests in all groups.
 
+    :param boots_from_volume: whether the root disk is a volume, so that it takes none of the host
     :raises Refusal: if Nova refuses the flavor
     """
     return sum_request_amounts(
@@ -174,7 +175,10 @@ class RequestBuilder:
     def build_server_request(
         self, server: ServerRequest, *, has_owner_trait: bool | None = None
     ) -> NovaRequest:
-        """Return the request for a server; the values for all servers replace its own."""
+        """Return the request for a server; the values for all servers replace its own.
+
+        :param has_owner_trait: whether Nova requires the trait OWNER_NOVA; ``None``: unknown
+        """
         parts = {name: value for name, value in self.parts.items() if value}
         sources = replace(self.sources, is_owned=has_owner_trait)
         return build_request(replace(server, **parts), self.settings, sources)

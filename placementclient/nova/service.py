@@ -289,6 +289,7 @@ def _read_pages(
 ) -> list[Any]:
     """Return the records of all pages of a list.
 
+    :param reading: watches the pages of several lists; ``None``: only those of this one
     :raises ServiceRefusal: if the list does not end, or another service answers
     """
     records: list[Any] = []
@@ -320,6 +321,7 @@ def _read_page(
 ) -> Any:
     """Return the JSON of one page of a list.
 
+    :param reading: counts the bytes of the page; ``None``: nothing does
     :raises ServiceError: if the service cannot be asked, or refuses
     """
     if not hasattr(client.session.auth, 'get_access'):

@@ -65,6 +65,8 @@ def plan_reshape(
     :param migrations: of servers, as Nova lists them, to warn of; ``None`` if they are not known
     :param progress: called with the name of the root of each tree that is planned next
     :param expect: called once with the number of trees
+    :param allow_inferred: whether the planner may choose one of several possible targets
+    :param skip_infeasible: whether to leave out trees that cannot be planned
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
     :raises errors.NoSuchProvider: if one of ``trees`` is none
     :raises Infeasible: if a tree cannot be planned

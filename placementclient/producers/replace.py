@@ -182,6 +182,7 @@ def _find_provider_aside(client: Client, name: str) -> Provider | None:
 def _find_renamed_provider(client: Client, request: Replacement, old: Provider | None) -> Provider:
     """Return the new provider, which has the name of the old one already.
 
+    :param old: ``None`` if it is gone
     :raises errors.NoSuchProvider: if it has another name
     """
     new = None
@@ -218,6 +219,7 @@ def _describe_finished(request: Replacement, new: Provider | None) -> str:
 def _choose_checked_name(request: Replacement, old: Provider, new: Provider | None) -> str:
     """Return the name of the new provider after the replacement.
 
+    :param new: ``None`` if it does not exist yet
     :raises errors.BadArgument: if the providers contradict the arguments
     """
     final = _choose_name(request, old)

@@ -38,6 +38,7 @@ class ExistingProviders(Unrestorable):
     """Providers of the snapshot exist already, called ``names`` in the service.
 
     :ivar is_altered: whether the restore would have to change them
+    :param names: those of the providers in the service
     """
 
     def __init__(self, message: str, names: Sequence[str], *, is_altered: bool) -> None:

@@ -104,6 +104,8 @@ def sync_aggregates(
     an aggregate is not known, no host is taken out of it: a provider there may be that host.
 
     :param snapshot: has all roots, with their aggregates of Nova and the trait of sharing providers
+    :param aggregates: those of Nova
+    :param remove: whether hosts leave aggregates of Nova that do not list them
     """
     by_short_name: dict[str, list[ProviderState]] = {}
     for state in snapshot.roots():

@@ -266,7 +266,10 @@ class _CaptureReader:
     def _read_provider(
         self, provider: Provider, is_steady: bool
     ) -> tuple[ProviderState, Sequence[Holding]]:
-        """Read a provider and the allocations on it; raise _TreeChanged if a steady one changes."""
+        """Read a provider and the allocations on it; raise _TreeChanged if a steady one changes.
+
+        :param is_steady: whether all answers have to be of one generation
+        """
         facets = read_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
         try:
             state = (facets.require_one_generation() if is_steady else facets).state

@@ -83,7 +83,11 @@ class ScopeReader:
     def _find_roots_after_moves(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
-        """Return names of providers that others have moved to other trees, by the root's UUID."""
+        """Return names of providers that others have moved to other trees, by the root's UUID.
+
+        :param listed: the providers of the change's trees, by UUID
+        :param is_begun: whether a request may have been sent, so that new providers exist
+        """
         expected = {*change.before.providers, *(change.after.providers if is_begun else ())}
         missing = expected - listed.keys()
         existing = resource_provider.read_some(self._client, missing).values() if missing else ()

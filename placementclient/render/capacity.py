@@ -51,14 +51,20 @@ def _list_key_columns(by: str) -> tuple[Column, ...]:
 
 
 def list_totals(totals: Iterable[TotalsLine], by: str) -> Output:
-    """Return a table with the amounts of each line."""
+    """Return a table with the amounts of each line.
+
+    :param by: ``tree``, ``aggregate`` or ``class``
+    """
     return Columns(
         *_list_key_columns(by), Column('providers'), *map(_make_amount_column, _AMOUNTS)
     ).make_table(totals)
 
 
 def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by: str) -> Output:
-    """Return a table with the amounts that change: both values and their difference."""
+    """Return a table with the amounts that change: both values and their difference.
+
+    :param by: ``tree``, ``aggregate`` or ``class``
+    """
     keys = Columns(*_list_key_columns(by))
 
     def index_amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
@@ -83,6 +89,7 @@ def describe_shorter_table(output: Output, by: str, *, compares: bool) -> Sequen
     """Return a sentence with the options that make a table under assumptions shorter, if any do.
 
     :param compares: whether the table has the amounts before and after the assumptions
+    :param by: ``tree``, ``aggregate`` or ``class``
     """
     if not compares:
         return ('Before and after: add --by class --diff',)
@@ -98,7 +105,10 @@ def describe_fuller_lines(lines: Sequence[TotalsLine], percentage: float) -> str
 
 
 def list_fits(counts: CountedFits, by: str) -> Output:
-    """Return a table with the number of servers that fit, by flavor, and by tree or aggregate."""
+    """Return a table with the number of servers that fit, by flavor, and by tree or aggregate.
+
+    :param by: ``tree``, ``aggregate`` or ``class``
+    """
     rows = [
         (*_make_fits_key(flavor, item), *values)
         for flavor, items in counts
@@ -108,7 +118,10 @@ def list_fits(counts: CountedFits, by: str) -> Output:
 
 
 def compare_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
-    """Return a table with the numbers of servers that change: both values and their difference."""
+    """Return a table with the numbers of servers that change: both values and their difference.
+
+    :param by: ``tree``, ``aggregate`` or ``class``
+    """
     old, new = (
         {_make_fits_key(flavor, item): item.count for flavor, items in counts for item in items}
         for counts in (before, after)
@@ -147,7 +160,10 @@ def _name_fits_columns(counts: CountedFits, by: str) -> tuple[str, ...]:
 
 
 def _make_fits_key(flavor: str | None, item: Fits) -> tuple[str, ...]:
-    """Return the cells that identify a row of a table of servers that fit."""
+    """Return the cells that identify a row of a table of servers that fit.
+
+    :param flavor: its name; ``None``: the amounts were given without a flavor
+    """
     return (item.name,) if flavor is None else (flavor, item.name)
 
 
@@ -166,6 +182,10 @@ def _find_changes(
 
 
 def _show_change(resource_class: str, before: int | None, after: int | None) -> tuple[Facts, ...]:
-    """Return the cells of both amounts, with units for people, and of their difference."""
+    """Return the cells of both amounts, with units for people, and of their difference.
+
+    :param before: ``None``: there is no line before
+    :param after: ``None``: there is no line after
+    """
     values = (show_amount(resource_class, amount) for amount in (before, after))
     return *values, show_difference(resource_class, (after or 0) - (before or 0))

@@ -97,7 +97,10 @@ def format_rows(
 
 
 def _list_objects(outcome: str, objects: Sequence[str]) -> Iterator[str]:
-    """Yield the lines about objects with the same outcome: the outcome once, and their names."""
+    """Yield the lines about objects with the same outcome: the outcome once, and their names.
+
+    :param outcome: the state and the reason, in words
+    """
     if len(objects) == 1:
         yield f'{objects[0]}: {outcome}'
         return

@@ -62,7 +62,11 @@ def _format_lines(
     filters: Sequence[str],
     group_hosts: GroupRestriction | None,
 ) -> Iterator[str]:
-    """Yield the lines of an explanation, which may have UUIDs of trees in place of their names."""
+    """Yield the lines of an explanation, which may have UUIDs of trees in place of their names.
+
+    :param fallback: the hosts without PCPU that have candidates of the second request of Nova
+    :param group_hosts: the condition of the server group on the host
+    """
     if explanation.is_met:
         yield f'Placement can meet it: candidates on {_describe_tree_count(explanation.offer)}.'
     else:

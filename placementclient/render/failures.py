@@ -31,7 +31,10 @@ _DECIDE = (
 
 
 def format_failure(failure: errors.PlacementError, hint: str = '') -> Iterator[str]:
-    """Yield the lines of an error, with a hint at their end; then the next steps."""
+    """Yield the lines of an error, with a hint at their end; then the next steps.
+
+    :param hint: a sentence; empty: none
+    """
     *lines, last = _format_facts(failure)
     yield from (*lines, f'{last}{hint.removeprefix(".") if last.endswith("?") else hint}')
     if failure.next_steps:

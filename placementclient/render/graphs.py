@@ -74,6 +74,8 @@ def make_tree_picture(
     """Return a picture of trees: every provider once, sharing providers of other trees last.
 
     :param assuming: the paths of the files of assumptions
+    :param traits: whether to show the traits
+    :param allocations: whether to show the allocations
     """
     drawn: dict[str, PictureNode] = {}
     sharing: dict[str, tuple[ProviderState, list[str]]] = {}
@@ -93,6 +95,7 @@ def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: b
     """Return a picture of trees before and after their plan.
 
     :param traits: show all traits; otherwise only those that the plan changes
+    :param allocations: show the allocations
     """
     rows = [
         PictureRow(
@@ -111,7 +114,11 @@ def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: b
 def _make_nodes(
     snapshot: Snapshot, other: Snapshot, traits: bool, allocations: bool
 ) -> Iterator[PictureNode]:
-    """Yield the providers of a snapshot, each marked with its differences from another snapshot."""
+    """Yield the providers of a snapshot, each marked with its differences from another snapshot.
+
+    :param traits: whether to show all traits, not only those that differ
+    :param allocations: whether to show the allocations
+    """
     for state in snapshot.walk():
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
         changed_traits = state.traits - counterpart.traits

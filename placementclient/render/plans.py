@@ -111,7 +111,11 @@ def _format_row(row: PlannedRow) -> str:
 
 
 def _draw_providers(change: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
-    """Yield the lines of the providers before or after a change; those that share come last."""
+    """Yield the lines of the providers before or after a change; those that share come last.
+
+    :param after: whether to draw those after the change, not those before it
+    :param aggregates: whether to show the aggregates that change
+    """
     side, other = (change.after, change.before) if after else (change.before, change.after)
 
     def format_provider(state: ProviderState) -> Iterator[str]:

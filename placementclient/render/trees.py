@@ -36,7 +36,11 @@ def draw_tree(
 def format_tree(
     tree: Tree, style: Style = PLAIN, *, traits: bool = False, allocations: bool = False
 ) -> Iterator[str]:
-    """Yield the lines of a tree with the usage of its inventories, and its sharing providers."""
+    """Yield the lines of a tree with the usage of its inventories, and its sharing providers.
+
+    :param traits: whether the traits have a line
+    :param allocations: whether each allocation has a line
+    """
     snapshot = tree.snapshot
 
     def format_provider(state: ProviderState) -> Iterator[str]:
@@ -55,7 +59,10 @@ def format_tree(
 
 
 def make_tree_record(tree: Tree, *, allocations: bool = False) -> dict[str, object]:
-    """Return a tree as data: the record of each provider has those of its children."""
+    """Return a tree as data: the record of each provider has those of its children.
+
+    :param allocations: whether the data have the allocations
+    """
     return {
         **_record_subtree(tree.snapshot, tree.root, allocations),
         'sharing': [_record_provider(state) for state in tree.sharing],
@@ -106,7 +113,10 @@ def _format_amounts(state: ProviderState) -> Iterator[str]:
 def _record_subtree(
     snapshot: Snapshot, state: ProviderState, allocations: bool
 ) -> dict[str, object]:
-    """Return the data of a provider and of all below it."""
+    """Return the data of a provider and of all below it.
+
+    :param allocations: whether the data have the allocations
+    """
     record = _record_provider(state)
     if allocations:
         record['allocations'] = {

@@ -109,7 +109,10 @@ def _walk_to_root(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderSt
 def _make_unlimited_provider(
     uuid: str, consumer: Consumer, planned: ProviderState | None
 ) -> ProviderState:
-    """Return a provider, or ``planned`` for others, without limits for a consumer's allocations."""
+    """Return a provider with inventories without limits for the allocations of a consumer.
+
+    :param planned: the provider in the plan; ``None``: a stand-in is made
+    """
     state = planned or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
     return structs.replace(state, inventories={**state.inventories, **roomy})

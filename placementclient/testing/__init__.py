@@ -88,6 +88,7 @@ class EmbeddedPlacement:
         :param consumer: its UUID; empty: a new one
         :param project_id: its project; default: its present one, or ``project``
         :param user_id: its user; default: its present one, or ``user``
+        :param consumer_type: such as ``INSTANCE``; ``None``: none
         :raises placementclient.basis.errors.PlacementError: if the service refuses the allocations
         """
         by_uuid = {

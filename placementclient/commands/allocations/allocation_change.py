@@ -218,7 +218,11 @@ class ResizeAllocation(ChangeCommand):
     def _set_amounts(
         self, amounts: Mapping[str, int], provider: str | None, consumer: Consumer
     ) -> Consumer:
-        """Return a consumer with new amounts on a provider; None: on the only one with a class."""
+        """Return a consumer with new amounts of classes.
+
+        :param amounts: by class
+        :param provider: the UUID of the provider; None: for each class the only one that has it
+        """
         allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
         for name, amount in amounts.items():
             holder = self._find_provider_with_class(consumer, name, amount, provider)
@@ -236,6 +240,7 @@ class ResizeAllocation(ChangeCommand):
         """Return the UUID of the given or the only provider where a consumer has a class.
 
         :param amount: the desired one
+        :param provider: the UUID of the given one; ``None``: the only one that has the class
         """
         holding = [
             uuid

@@ -349,7 +349,7 @@ class ExplainCandidate(DocumentCommand):
         return TextOutput(data, [wording.insert_names(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupRestriction | None:
-        """Return the hosts that the server group allows; None without a group or an answer."""
+        """Return the hosts that a group requires or excludes; None without a group or an answer."""
         from placementclient.nova import service
 
         hints = dict(hint.split('=', 1) for hint in self.args.hint or () if '=' in hint)

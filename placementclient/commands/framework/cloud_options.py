@@ -83,6 +83,7 @@ def refuse_unsteady_trees(
     """Raise an error that names the trees of a snapshot that changed during each reading.
 
     :param roots: the UUIDs of the roots that matter; ``None``: all
+    :param path: the file of the snapshot; ``None``: it is of Placement
     """
     marked = snapshot.unsteady if roots is None else snapshot.unsteady.intersection(roots)
     if marked:
@@ -137,7 +138,10 @@ def read_cloud(
 def apply_assumptions(
     command: base.PlacementCommand, snapshot: Snapshot, warn: Callable[[str], None] | None = None
 ) -> AssumedCloud:
-    """Return a snapshot changed by the files of ``--assume``; log what was assumed."""
+    """Return a snapshot changed by the files of ``--assume``; log what was assumed.
+
+    :param warn: logs the assumptions; default: the log of the command
+    """
     from placementclient.producers.assuming import AssumedCloud
 
     paths = command.args.assume

@@ -60,7 +60,11 @@ def add_options_and_help(
 def _describe_writing(
     options: Iterable[Option], endpoint: Endpoint | None, *, writes: bool
 ) -> Iterator[str]:
-    """Yield the sentences that say if a command asks before it writes, and what undoes it."""
+    """Yield the sentences that say if a command asks before it writes, and what undoes it.
+
+    :param endpoint: the request of the command, if it has just one
+    :param writes: whether a command without an endpoint writes at once
+    """
     names = {option.dest for option in options}
     asks, is_dry_run_possible = 'yes' in names and not writes, 'dry_run' in names
     is_write = writes or (endpoint is not None and not endpoint.is_read)

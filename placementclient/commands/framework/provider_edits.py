@@ -102,7 +102,10 @@ class TraitsOrAggregates:
 def edit_traits_or_aggregates(
     command: ChangeCommand, facet: TraitsOrAggregates, *, removes: bool
 ) -> Output:
-    """Add traits or aggregates to one resource provider or to many, or remove them."""
+    """Add traits or aggregates to one resource provider or to many, or remove them.
+
+    :param removes: whether to remove them, not to add them
+    """
     args, is_many = command.args, is_bulk_edit(command)
     words = getattr(args, facet.option.dest) or []
     if is_many and args.provider is not None:
@@ -125,7 +128,11 @@ def edit_traits_or_aggregates(
 def _edit_provider(
     command: ChangeCommand, facet: TraitsOrAggregates, requested: list[str], *, removes: bool
 ) -> Output:
-    """Add or remove traits or aggregates of ``<provider>``; return the table of all it has then."""
+    """Add or remove traits or aggregates of ``<provider>``; return the table of all it has then.
+
+    :param requested: the names or UUIDs that the operator has given
+    :param removes: whether to remove them, not to add them
+    """
     client, uuid = command.client, command.provider_uuid
     command.empty_message = f'The resource provider has no {facet.name}'
     is_first = True

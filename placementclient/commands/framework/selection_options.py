@@ -97,6 +97,7 @@ def select_planned_trees(
 ) -> Sequence[str]:
     """Return the root UUIDs or names of the trees of a plan that the options select.
 
+    :param snapshot: has the trees for patterns and conditions, if one is read
     :raises errors.NoSuchProvider: if the plan has no such tree
     """
     if not has_selection(command.args):

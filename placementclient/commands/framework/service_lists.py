@@ -79,7 +79,11 @@ class ListSource(NamedTuple, Generic[T]):
         return self.read(command, *list_named_sources(value)) if value else None
 
     def _read_place(self, command: PlacementCommand, place: str, client: Client | None) -> T:
-        """Return the records of the service or of one file."""
+        """Return the records of the service or of one file.
+
+        :param place: the name of the service, or the path of a file
+        :param client: asks the service; ``None``: that of the command
+        """
         from placementclient.files import disk, kinds
 
         if place == self.service:

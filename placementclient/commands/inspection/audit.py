@@ -230,6 +230,10 @@ class AuditCloud(ChangeCommand):
         * PARTIAL: something is fixed, and something is still wrong.
         * DIFFERS: something is wrong, and nothing is fixed.
         * DONE: nothing is wrong, or everything is fixed.
+
+        :param results: those of the repairs, by the position of the finding; ``None`` without
+            repairs
+        :param is_incomplete: whether an answer is missing
         """
         from placementclient.producers import repair
 

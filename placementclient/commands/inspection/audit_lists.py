@@ -138,7 +138,11 @@ class _ListReader:
             self.lists.absent.add(name)
 
     def _note_fault(self, name: str, fault: schema.BadList, *, is_file: bool) -> None:
-        """Note that a list has the wrong form; if only a field is missing, it is not refused."""
+        """Note that a list has the wrong form; if only a field is missing, it is not refused.
+
+        :param name: of the option of the list
+        :param is_file: whether the list is of a file, not of a service
+        """
         from placementclient.nova.schema import MissingField
 
         if is_file:
@@ -202,6 +206,7 @@ def read_and_audit(
     :param audit_cloud: audits a cloud; its second argument is the earlier reading, if there is one
     :param ids: the IDs of the checks; none: all
     :param is_steady: whether a tree that changes during each reading is an error
+    :param facts: what the operator says of consumers
     """
     read = functools.partial(
         _read_cloud_and_lists, command, ids, facts or OperatorFacts(), is_steady=is_steady

@@ -159,7 +159,12 @@ class ShowCapacity(base.Lister):
     def _count_fits(
         self, snapshot: Snapshot, flavors: Sequence[Flavor], warn: Callable[[str], None]
     ) -> list[tuple[str | None, Sequence[Fits]]]:
-        """Return the numbers of servers that fit, each after its flavor's name; None: the shape."""
+        """Return the numbers of servers that fit, by flavor.
+
+        :param warn: called with each sentence on what is not counted
+        :return: pairs of the flavor's name and its lines; the name is None for amounts of
+            ``--fits``
+        """
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology
         from placementclient.render import capacity as tables

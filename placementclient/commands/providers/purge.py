@@ -118,7 +118,11 @@ class PurgeProvider(ChangeCommand):
     def _read_list(
         self, name: str, source: service_lists.ListSource[T], may_ask_service: bool
     ) -> T | None:
-        """Return the records of the list of an option; ``None`` without a file and an answer."""
+        """Return the records of the list of an option; ``None`` without a file and an answer.
+
+        :param name: of the option
+        :param may_ask_service: whether to ask the service if the option is not given
+        """
         from placementclient.nova import service
 
         option = getattr(self.args, name)

@@ -81,7 +81,10 @@ def _find_state_differences(
 def _find_unallocated_server(
     cloud: Cloud, server_uuid: str | None, root: ProviderState
 ) -> Iterator[Finding]:
-    """Yield a finding if Placement offers a node on which a server is."""
+    """Yield a finding if Placement offers a node on which a server is.
+
+    :param server_uuid: of the server on the node; ``None``: there is none
+    """
     server = server_uuid or ''
     if any(inventory.capacity > 0 for inventory in root.inventories.values()):
         facts: dict[str, object] = {'holds': [], 'instance_uuid': server_uuid}

@@ -63,6 +63,8 @@ def _find_requested_classes(
     """Return the classes that a flavor and an image may ask for.
 
     These are all ``classes`` if the flavor asks for devices, or Nova refuses it.
+
+    :param image: ``None``: it is not known
     """
     try:
         return set(

@@ -191,7 +191,10 @@ class _RequestReader:
             self.least[server.uuid] = request
 
     def _build_request(self, server: Server, image: Image | None) -> CandidateRequest | str:
-        """Return the request that Nova would send for a server, or why it is not known."""
+        """Return the request that Nova would send for a server, or why it is not known.
+
+        :param image: ``None``: it is not known
+        """
         if not server.flavor:
             return 'the flavor is not known'
         is_booted = server.boots_from_volume

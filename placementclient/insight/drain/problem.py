@@ -261,7 +261,10 @@ def build_problem(
 
 
 def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHost:
-    """Return a host without a shape, with the free amounts of its own providers."""
+    """Return a host without a shape, with the free amounts of its own providers.
+
+    :param is_new: whether it is a new host, without usage
+    """
     own = [state for state in cloud.tree(root_uuid) if not is_sharing(state)]
     room = tuple(free for state in own for free in cloud.list_free_amounts(state, is_new=is_new))
     groups = {} if is_new else cloud.knowledge.groups

@@ -131,7 +131,10 @@ class RoomProblem:
         return counts
 
     def find_server_groups(self, kind: KindNumber | None) -> Sequence[str]:
-        """Return the anti-affinity groups of a kind of servers."""
+        """Return the anti-affinity groups of a kind of servers.
+
+        :param kind: ``None``: it has no groups
+        """
         return () if kind is None else self.problem.requests[kind].limits
 
     def _build_room_hosts(self, may_move: Iterable[AlikeServers]) -> Iterator[RoomHost]:

@@ -235,7 +235,10 @@ class TargetProviders:
         return [self._entries[key] for key in keys]
 
     def _refuse_other_uuid(self, entry: SpecEntry, state: ProviderState | None) -> bool:
-        """Record a cause and return True if an entry states another UUID than its provider has."""
+        """Record a cause and return True if an entry states another UUID than its provider has.
+
+        :param state: the provider with the entry's name, if it exists
+        """
         spec = entry.spec
         state = state or self._snapshot.providers.get(spec.uuid or '')
         if state is None or spec.uuid is None or (state.uuid, state.name) == (spec.uuid, spec.name):
@@ -247,7 +250,10 @@ class TargetProviders:
     def _use_existing_provider(
         self, state: ProviderState, entry: ProviderSpec | None
     ) -> TargetProvider | None:
-        """Return an existing provider for the target state; ``None`` if it is in a foreign tree."""
+        """Return an existing provider for the target state; ``None`` if it is in a foreign tree.
+
+        :param entry: the one about it, if there is one
+        """
         if state.uuid in self._members:
             if entry is not None and entry.parent is not None:
                 self._check_parent(state, self.fill_name(entry.parent))
@@ -283,7 +289,12 @@ class TargetProviders:
     def _create_provider(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None, keys: Keys
     ) -> TargetProvider | None:
-        """Return a new provider for the target state; ``None`` if it cannot be created."""
+        """Return a new provider for the target state; ``None`` if it cannot be created.
+
+        :param entry: the one about it, if there is one
+        :param source: the source of the move that leads to it
+        :param keys: the way to its name in the specification
+        """
         owner = self._created.get(name, self._root.name)
         if is_uuid(name):
             self.record_cause('no-target', keys, provider=name)
