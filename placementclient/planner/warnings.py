@@ -36,8 +36,8 @@ SENTENCES = {
     'several-trees': 'consumers that hold something on other trees too, which stays: {number}',
     'migration': 'migrations in progress: {number}; finish them first if you can',
     'no-server': 'consumers that are no servers: {number}',
-    'migrations-unknown': '{counted} no type, and may be part of a migration: add --migrations '
-    'to reshape plan',
+    'migrations-unknown': '{counted} no type, and may be part of a migration: plan again with '
+    '--migrations FILE, which tells',
     'no-owner': '{root} has the trait {trait}, {names} will not: the scheduler of Nova 34 and '
     'later skips such providers',
     'foreign-name': "Nova's libvirt driver gives no provider the name {names}; the forms of its "

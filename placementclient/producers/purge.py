@@ -108,13 +108,14 @@ class PurgeRefused(errors.PlacementError):
 
     :param user_count: the number of consumers with allocations that would be freed
     :param known: the names of the lists of Nova that are known
+    :param host: the name of the provider
     """
 
     def __init__(
-        self, objections: Sequence[Objection], user_count: int, known: Collection[str]
+        self, objections: Sequence[Objection], user_count: int, known: Collection[str], host: str
     ) -> None:
         needing = f'{len(objections)} of {format_count(user_count, "consumer")}'
-        super().__init__(f'{needing} may still need what would be freed')
+        super().__init__(f'{needing} may still need {host}')
         missing = [name for name in _LISTS if name not in known]
         options = ' '.join(f'--{name} FILE' for name in missing)
         answers = ' and '.join(_LISTS[name] for name in missing)
@@ -172,7 +173,8 @@ class PurgeProducer(StateProducer):
             for user in users:
                 if user.uuid not in objections:
                     self._note_consumer(user.uuid, 'not needed', verdicts[user.uuid].proof)
-            raise PurgeRefused(refused, len(users), known)
+            name = live.providers[self._provider_uuid].name
+            raise PurgeRefused(refused, len(users), known, name)
         return after
 
     def _note_objections(

@@ -104,7 +104,8 @@ def _list_objects(outcome: str, objects: Sequence[str]) -> Iterator[str]:
     if len(objects) == 1:
         yield f'{objects[0]}: {outcome}'
         return
-    yield f'{len(objects)} {outcome}'
+    state, _, reason = outcome.partition(': ')
+    yield f'{len(objects)} {state}{reason and f", each because {reason}"}'
     yield from (f'    {name}' for name in objects[:_NAMED])
     if len(objects) > _NAMED:
         yield f'    and {len(objects) - _NAMED} more: --wide prints all'

@@ -96,7 +96,7 @@ def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
     if names:
         count = format_count(len(audit.passed_over), 'server')
         verb = 'was' if len(audit.passed_over) == 1 else 'were'
-        later = 'Audit again later; if you gave files, with new ones'
+        later = 'Take a new snapshot and new lists, and audit again'
         yield f'{count} {verb} not judged: {"; ".join(names)}. {later}'
 
 

@@ -219,10 +219,8 @@ def test_a_dry_run_of_purge_shows_the_changes_and_writes_nothing(client, placeme
     assert content(clouds.captured(client)) == before
 
 
-@pytest.mark.parametrize(('mode', 'undone'), [('--dry-run', 'would be'), ('--yes', 'was')])
-def test_a_refused_purge_lists_no_change_and_says_who_is_needed(
-    client, placement, tmp_path, mode, undone
-):
+@pytest.mark.parametrize('mode', ['--dry-run', '--yes'])
+def test_a_refused_purge_lists_no_change_and_says_who_is_needed(client, placement, tmp_path, mode):
     build(client, EVACUATED, SERVER, MIGRATION, UNTYPED)
     options = lists(tmp_path, uuids=[EVACUATED.uuid])
     migrations = json.loads((tmp_path / 'migrations.json').read_text())
@@ -241,8 +239,7 @@ def test_a_refused_purge_lists_no_change_and_says_who_is_needed(
     assert reasons[f'consumer {EVACUATED.uuid}'] == 'its server is on compute1 now'
     assert (result.status, result.stderr) == (
         1,
-        f'Refused: nothing {undone} deleted; 4 of 5 consumers may still need what would be freed '
-        '(exit 1)\n'
+        'Refused: 4 of 5 consumers may still need compute0. Nothing is deleted (exit 1)\n'
         'Next:\n'
         '  1. Wait for the migrations, or confirm or revert them: openstack server migration list\n'
         '  2. Evacuate or migrate the servers\n'

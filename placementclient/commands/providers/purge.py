@@ -66,8 +66,7 @@ class PurgeProvider(ChangeCommand):
             return self.plan_and_apply(purging)
         except PurgeRefused as refusal:
             # The rows have each refusal.
-            undone = 'would be' if self.args.dry_run else 'was'
-            self.ending = f'Refused: nothing {undone} deleted; {refusal}'
+            self.ending = f'Refused: {refusal}. Nothing is deleted'
             self.next_steps = refusal.next_steps
             self.exit_status = refusal.exit_status
             return changes.make_results_table((), purging.notes)

@@ -55,8 +55,8 @@ def test_plan_warns_where_migrations_are_not_known():
     assert warnings_of({'a': vm(), 'b': vm(), 'c': vm('INSTANCE')}, None) == [
         (
             'migrations-unknown',
-            '2 consumers have no type, and may be part of a migration: add --migrations to '
-            'reshape plan',
+            '2 consumers have no type, and may be part of a migration: plan again with '
+            '--migrations FILE, which tells',
         )
     ]
     assert not warnings_of({'a': vm()}, [])

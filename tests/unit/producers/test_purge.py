@@ -101,8 +101,10 @@ def test_an_objection_says_which_list_was_not_given(known, kind, reason):
     ],
 )
 def test_a_refusal_names_the_next_steps(known, objections, steps):
-    refusal = PurgeRefused([Objection(o, is_final=o == 'final') for o in objections], 2, known)
-    assert str(refusal) == f'{len(objections)} of 2 consumers may still need what would be freed'
+    refusal = PurgeRefused(
+        [Objection(o, is_final=o == 'final') for o in objections], 2, known, 'host'
+    )
+    assert str(refusal) == f'{len(objections)} of 2 consumers may still need host'
     beginnings = steps.split('|')
     assert len(refusal.next_steps) == len(beginnings)
     assert all(map(str.startswith, refusal.next_steps, beginnings))

@@ -44,7 +44,7 @@ def test_objects_with_the_same_outcome_are_below_it():
     ]
     assert list(changes.format_rows(changes.CARRIED, rows, 80)) == [
         '~ host VCPU:total 4 → 8',
-        '12 refused: Nova has it',
+        '12 refused, each because Nova has it',
         '    consumer a',
         *(f'    consumer {n}' for n in range(9)),
         '    and 2 more: --wide prints all',
