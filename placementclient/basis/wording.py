@@ -29,6 +29,8 @@ _SYNONYMS = {
     'NODE': ('HOST', 'TREE'),
     'HYPERVISOR': ('HOST', 'TREE'),
 }
+#: How many equally similar words are suggested.
+_MOST_SUGGESTED = 3
 #: The beginning of a UUID, from the length on at which it is no word.
 _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
@@ -40,19 +42,33 @@ def suggest_similar(unknown: str | Iterable[str], words: Iterable[str]) -> str:
 
 
 def find_closest_words(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
-    """Return the word of ``words`` that is most similar to each unknown one, if any is similar."""
-    from difflib import get_close_matches  # loaded where something is wrong only
+    """Return the words that are most similar to each unknown one, if any are similar.
 
+    :return: of each unknown word all that are equally similar, three at most
+    """
     candidates, near = list(words), dict[str, None]()
     for word in unknown:
-        # Letters that are transposed are likelier than others.
-        matches = (
-            _find_same_word(word, candidates)
-            or get_close_matches(word, candidates, 5)
-            or _find_longer_words(word, candidates)
-        )
-        near |= dict.fromkeys(sorted(matches, key=lambda m: sorted(m) != sorted(word))[:1])
+        near |= dict.fromkeys(find_most_similar(word, candidates)[:_MOST_SUGGESTED])
     return list(near)
+
+
+def find_most_similar(word: str, candidates: Sequence[str], least: float = 0.6) -> list[str]:
+    """Return the candidates that are most similar to a word: several if they are equally similar.
+
+    :param least: the least similarity, from 0 to 1
+    """
+    from difflib import SequenceMatcher, get_close_matches  # loaded where something is wrong only
+
+    def measure_similarity(match: str) -> tuple[bool, float]:
+        # Letters that are transposed are likelier than others.
+        return sorted(match) == sorted(word), SequenceMatcher(None, match, word).ratio()
+
+    if same := _find_same_word(word, candidates):
+        return same
+    if not (matches := get_close_matches(word, candidates, len(candidates) or 1, least)):
+        return _find_longer_words(word, candidates)
+    best = max(map(measure_similarity, matches))
+    return sorted(match for match in matches if measure_similarity(match) == best)
 
 
 def _find_same_word(word: str, candidates: Iterable[str]) -> list[str]:

@@ -52,9 +52,10 @@ def describe_failure(failure: Exception, url: str) -> str:
         is_silent = isinstance(failure, exception.DBConnectionError)
         return f'{message}{CHECKS}' if is_silent else message
     # Only a text that is no URL comes this far, or an error that is not of a database.
-    if os.path.isfile(url):
+    if os.path.isfile(url) or (url.startswith(('/', './', '../')) and '@' not in url):
         return f'it is a path; type sqlite:///{os.path.abspath(url)}'
-    return f'{type(failure).__name__}; a URL is {_EXAMPLES}'
+    name = '' if isinstance(failure, ArgumentError) else f'{type(failure).__name__}; '
+    return f'{name}a URL is {_EXAMPLES}'
 
 
 def _find_driver_message(failure: BaseException) -> str:

@@ -13,12 +13,11 @@ import stat
 import tempfile
 import zlib
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import IO
 
 from placementclient.basis import errors
 from placementclient.basis.errors import FileKind
-from placementclient.basis.wording import format_suggestion
+from placementclient.basis.wording import find_most_similar, format_suggestion
 
 #: Why a file is refused that another user may have put there.
 PLANTED = 'is a symbolic link, in a folder where others may write'
@@ -80,7 +79,7 @@ def _suggest_file(path: str) -> str:
     names = sorted(item.name for item in os.scandir(folder or '.') if not item.is_dir())
     stem = os.path.splitext(name)[0].lower()
     same = [other for other in names if os.path.splitext(other)[0].lower() == stem]
-    near = (get_close_matches(name, names, 1, _ALIKE) or same)[:1]
+    near = (find_most_similar(name, names, _ALIKE) or same)[:3]
     return f'. {format_suggestion([os.path.join(folder, name) for name in near])}' if near else ''
 
 

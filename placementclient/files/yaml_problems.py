@@ -13,7 +13,7 @@ _MEANINGS = {
     r"'\\t'": 'a tab indents the line, and YAML takes spaces only',
     'stream': 'the file ends too early: copy the whole file again, or close what is open',
     '^expected <block end>': _INDENTATION,
-    '^mapping (keys|values) are not allowed': f'{_INDENTATION}, or one of these lacks ": "',
+    '^mapping (keys|values) are not allowed': f'{_INDENTATION}, or a line above lacks ": "',
     '^sequence entries are not allowed': 'a list begins on a line of its own',
     'another document': 'the file has several documents, divided by ---: give one',
     _NO_COLON: 'the line has no ": " behind a key',

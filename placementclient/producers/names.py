@@ -5,6 +5,8 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from os_resource_classes import STANDARDS
+
 from placementclient.api import resource_class, resource_provider, trait
 from placementclient.basis import wording
 from placementclient.basis.errors import BadArgument, NoSuchProvider, PlacementError
@@ -48,17 +50,20 @@ _UNKNOWN_NAMES: tuple[tuple[str, Callable[[Client], Iterable[str]], str], ...] =
 )
 
 
-def suggest_name(client: Client, refusal: PlacementError, typed: str = '') -> str:
+def suggest_name(
+    client: Client, refusal: PlacementError, typed: str = '', command_line: Sequence[str] = ()
+) -> str:
     """Return the name that the operator probably meant, or how to create it; empty: no suggestion.
 
     It sends one request if the service does not know a name.
 
     :param refusal: the error that the suggestion follows
     :param typed: the name that the operator has typed, if the command has one
+    :param command_line: the name of the command, and the words that follow it
     """
     try:
         if isinstance(refusal, NoSuchProvider) and refusal.name:
-            return _suggest_provider(client, refusal.name)
+            return _suggest_provider(client, refusal.name, command_line)
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
             return _suggest_for_sentence(client, refusal.sentence, typed)
     except PlacementError:
@@ -66,14 +71,24 @@ def suggest_name(client: Client, refusal: PlacementError, typed: str = '') -> st
     return ''
 
 
-def _suggest_provider(client: Client, name: str) -> str:
+def _suggest_provider(client: Client, name: str, command_line: Sequence[str]) -> str:
     """Return the provider that was probably meant; for a class or trait, the right order."""
     providers = {p.uuid: p.name for p in resource_provider.list(client)}
     near = wording.suggest_uuids(name, providers)
     near = near or wording.suggest_similar(name, set(providers.values()))
-    if not near and _SYMBOL.fullmatch(name):
-        return '. The provider comes first, then classes or traits'
-    return near
+    if near or not _is_symbol(name):
+        return near
+    form = '. The provider comes first, then classes or traits'
+    words = list(command_line)
+    for place, word in enumerate(words):
+        if name in words[:place] and not _is_symbol(word):
+            words[words.index(name)], words[place] = word, name
+            return f'{form}: {words[0]} {shlex.join(words[1:])}'
+    return form
+
+
+def _is_symbol(word: str) -> bool:
+    return word in STANDARDS or _SYMBOL.fullmatch(word) is not None
 
 
 def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:

@@ -80,7 +80,7 @@ def _format_lines(
         hosts = join_names(group_hosts.hosts, 10)
         yield f'Server group {group_hosts.group} ({group_hosts.policy}): {where} {hosts}'
     yield ''
-    yield f'Alone, of {format_count(explanation.tree_count, "tree")}'
+    yield f'Each condition alone: hosts that meet it, of {explanation.tree_count}'
     width = len(str(explanation.tree_count))
     for requirement, count in explanation.alone.items():
         yield f'  {count:>{width}}  {requirement}'

@@ -225,7 +225,7 @@ def test_explain_says_that_a_request_can_be_met(placement, where):
     assert result.stdout.splitlines() == [
         'Placement can meet it: candidates on 2 trees.',
         '',
-        'Alone, of 4 trees',
+        'Each condition alone: hosts that meet it, of 4',
         '  3  VCPU=1',
         '  4  DISK_GB=10',
         '  3  VGPU=1 (group 1)',

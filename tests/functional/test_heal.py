@@ -127,7 +127,7 @@ def test_heal_without_a_compute_service_asks_for_files(placement, client, tmp_pa
         1,
         'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n'
         'Next:\n  1. Make the list where nova answers: openstack server list --all-projects --long '
-        '-f json > servers.json\n  2. Give it instead of nova: --servers servers.json\n',
+        '-f json > servers.json\n  2. Give the list: --servers servers.json\n',
     )
     servers = file(tmp_path, 's.json', [])
     unknown = placement(*HEAL, '--servers', servers, '--server', LOST)

@@ -92,7 +92,7 @@ def test_sync_without_a_compute_service_asks_for_a_file(placement):
     assert (refused.status, refused.stderr) == (
         1,
         'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n'
-        'Next: Give a file with the list of aggregates instead of nova\n',
+        'Next: Give a file with the list of aggregates\n',
     )
 
 

@@ -209,7 +209,8 @@ HOSTILE = {
     'unknown tree': (
         'name: compute1\n',
         'name: compute3\n',
-        'after.yaml:1: name: "compute3" matches no provider. Did you mean "compute2"?',
+        'after.yaml:1: name: "compute3" matches no provider. Did you mean "compute1" or '
+        '"compute2"?',
     ),
     'name for a known UUID': (
         '{VGPU: 4}\n',

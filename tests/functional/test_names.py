@@ -17,7 +17,10 @@ MISTYPED = {
         'No such resource class VCPUS. (HTTP 404)',
         'Did you mean "VCPU"?',
     ),
-    'trait show HW_CPU_X86_VM': ('HW_CPU_X86_VM. (HTTP 404)', 'Did you mean "HW_CPU_X86_VMX"?'),
+    'trait show HW_CPU_X86_VM': (
+        'HW_CPU_X86_VM. (HTTP 404)',
+        'Did you mean "HW_CPU_X86_SVM" or "HW_CPU_X86_VMX"?',
+    ),
     'resource provider delete compute0': (
         f'Unable to delete parent resource provider {COMPUTE0} (compute0)',
         '',

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis.errors import DatabaseError, NoSuchProvider, PlacementError
@@ -37,12 +37,17 @@ class ErrorHints:
         self._suggestions: dict[str | None, str] = {}
 
     def find_hint(
-        self, failure: PlacementError, client: Client | None, args: argparse.Namespace
+        self,
+        failure: PlacementError,
+        client: Client | None,
+        args: argparse.Namespace,
+        command_line: Sequence[str],
     ) -> str:
         """Return a hint to follow an error: the origin of a wrong URL, or similar names that exist.
 
         :param client: the client, if the command has used it
         :param args: the options of the command
+        :param command_line: the name of the command, and the words that follow it
         """
         if isinstance(failure, _OF_URL) and failure.url:
             return _describe_url_source(failure.url, is_named=not isinstance(failure, _FOREIGN))
@@ -62,7 +67,7 @@ class ErrorHints:
         key = failure.name if isinstance(failure, NoSuchProvider) else failure.sentence
         if key not in self._suggestions:
             typed = vars(args).get('name') or ''
-            self._suggestions[key] = names.suggest_name(client, failure, typed)
+            self._suggestions[key] = names.suggest_name(client, failure, typed, command_line)
         return self._suggestions[key]
 
 
@@ -97,7 +102,7 @@ def suggest_whole_uuid(consumer: str) -> str:
     if is_uuid(consumer):
         return ''
     if _PART_OF_UUID.fullmatch(consumer):
-        uuids = 'placement resource usage list --by consumer -f value -c subject'
+        uuids = 'placement resource usage list --by consumer -f value -c subject | sort -u'
         return f'. {consumer} is not a whole UUID. Look for it: {uuids} | grep ^{consumer.lower()}'
     show = f'openstack server show {shlex.quote(consumer)} -f value -c id'
     return f'. {consumer} is no UUID, and consumers have no names. The UUID of a server: {show}'

@@ -96,6 +96,8 @@ def add_suggestions(
 ) -> None:
     """Let the errors of a parser suggest what to type instead; ``placement`` refuses abbreviations.
 
+    The parser keeps the last command line as ``typed``.
+
     :param program: the parser of the program ``placement``; ``None`` in OpenStackClient
     :param examples: the arguments of command lines that errors on missing ones show
     """
@@ -122,7 +124,7 @@ def add_suggestions(
         typed[:] = args or ()
         return parse_known_args(args, namespace)
 
-    vars(parser)['error'] = refuse_with_suggestion
+    vars(parser)['typed'], vars(parser)['error'] = typed, refuse_with_suggestion
     vars(parser)['parse_known_args'] = parse_and_keep_arguments
 
 

@@ -104,10 +104,10 @@ class ListSource(NamedTuple, Generic[T]):
         """Return the steps to make a file with the list, if a command does that, and to give it."""
         key, source = self.record.key, self.record.source
         if not source.startswith('openstack '):
-            return (f'Give a file with the list of {key} instead of {self.service}',)
+            return (f'Give a file with the list of {key}',)
         return (
             f'Make the list where {self.service} answers: {source} > {key}.json',
-            f'Give it instead of {self.service}: --{key.rpartition("_")[2]} {key}.json',
+            f'Give the list: --{key.rpartition("_")[2]} {key}.json',
         )
 
 

@@ -44,6 +44,7 @@ from tests.unit.planner.clouds import uuid_of
         (b'name: a\nchildren:\n\t- b\n', 'yaml:3: a tab indents the line, and YAML takes spaces'),
         (b'name: a\n  traits: []\n b: c\n', 'yaml:2: the indentation does not fit the lines above'),
         (b'name: a\ntraits:\n    - A\n  - B\n', 'yaml:4: the indentation does not fit the lines'),
+        (b'- name: a\n   b: []\n', 'the lines above, or a line above lacks ": " (mapping values'),
         (b'name: gpu: 1\n', 'yaml:1: a text with ": " in it needs quotes (mapping values are not'),
         (
             b'name: *gpu\n',

@@ -65,6 +65,17 @@ def test_a_mistake_is_answered_with_what_to_type(
             'URL is from OS_PLACEMENT_DATABASE\nNext: For an empty Placement: '
             'OS_PLACEMENT_DATABASE__CONNECTION=sqlite:////no/p.sqlite placement-manage db sync\n',
         ),
+        *(
+            (
+                {'OS_AUTH_TYPE': 'placement_direct', 'OS_PLACEMENT_DATABASE': url},
+                f'Cannot parse the database URL: {form}. The URL is from OS_PLACEMENT_DATABASE\n',
+            )
+            for url, form in {
+                '/nowhere/p.sqlite': 'it is a path; type sqlite:////nowhere/p.sqlite',
+                'mysql': 'a URL is mysql+pymysql://…, postgresql+psycopg2://… or '
+                'sqlite:////folder/file',
+            }.items()
+        ),
     ],
 )
 def test_a_wrong_url_of_a_variable_is_answered_with_the_right_one(

@@ -325,7 +325,8 @@ def test_an_assumed_plan_that_does_not_suit_the_cloud_is_refused():
         ),
         (
             '- {add: 1, like: compute3, name: x}',
-            ':1:12: [0].like: there is no provider compute3. Did you mean "compute2"?',
+            ':1:12: [0].like: there is no provider compute3. '
+            'Did you mean "compute1" or "compute2"?',
         ),
         (
             '- {add: 1, like: compute1_gpu, name: x}',
@@ -341,7 +342,8 @@ def test_an_assumed_plan_that_does_not_suit_the_cloud_is_refused():
         ),
         (
             '- without: [compute1, compute9]',
-            ':1:23: [0].without[1]: there is no provider compute9. Did you mean "compute2"?',
+            ':1:23: [0].without[1]: there is no provider compute9. '
+            'Did you mean "compute1" or "compute2"?',
         ),
         (
             '- without: ["gpu*"]',

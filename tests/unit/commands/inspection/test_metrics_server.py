@@ -102,7 +102,7 @@ def test_impossible_options_end_the_service_at_its_start(placement, options):
         'Next:\n'
         '  1. Make the list where nova answers: openstack flavor list --all --long -f json > '
         'flavors.json\n'
-        '  2. Give it instead of nova: --flavors flavors.json\n',
+        '  2. Give the list: --flavors flavors.json\n',
         'none.json: No such file or directory; --snapshot needs a snapshot. To make one: placement '
         'resource provider snapshot save FILE\n',
     )
