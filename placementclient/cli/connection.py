@@ -58,6 +58,7 @@ class Connection:
         """The session of all requests, which authenticates with the first of them."""
         if self._session is None:
             self._session, selection = self._authentication.connect()
+            # None: options and variables alone select the service.
             if selection is not None:
                 self.interface = selection.interface
                 self.region_name = selection.region_name
@@ -71,8 +72,9 @@ class Connection:
 
     def close(self) -> None:
         """Close the embedded Placement, if it was started: a process can have only one."""
-        close = getattr(self._session and self._session.auth, 'close', None)
-        if close:
+        auth = self._session.auth if self._session is not None else None
+        # Only that of the embedded Placement has it.
+        if close := getattr(auth, 'close', None):
             close()
 
     def get_configuration(self) -> dict[str, object]:

@@ -1,5 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions of a request: no answer, a refusal, or an answer of something else."""
+"""The exceptions of a request: no answer, a refusal, or an answer of something else.
+
+An error below another is caught with it. A request that only reads is sent again after any
+``Transient`` error; those in parentheses are below two classes::
+
+    PlacementError
+      AuthenticationFailed    no request was sent
+        NoEndpoint
+      NoAnswer                no answer of Placement
+        NotSent               nothing was carried out
+          (NoConnection)
+        Transient             a retry may succeed
+          Unreachable
+            (NoConnection)
+          (ServerError, Busy)
+        InvalidAnswer
+        (ForeignAnswer)
+      HTTPError               a status of 400 or more
+        Conflict, NotFound, BadRequest, ...
+        (ServerError, Busy, ForeignAnswer)
+"""
 
 from collections.abc import Mapping
 from typing import Self
@@ -31,7 +51,7 @@ class NoEndpoint(AuthenticationFailed):
 
 
 class NoAnswer(PlacementError):
-    """It is unknown whether the service carried out the request."""
+    """There is no answer of Placement: unless it is ``NotSent``, the outcome is unknown."""
 
     #: Whether it would have changed something, so that it may have.
     may_be_done = False

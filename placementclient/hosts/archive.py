@@ -211,7 +211,8 @@ def _read_tar(path: str) -> Iterator[ArchiveMember]:
         with _DECOMPRESSORS[start](raw) if start in _DECOMPRESSORS else raw as stream:
             content = _read_limited(stream, path)
     if len(content) % tarfile.BLOCKSIZE:
-        # A terminal, as of "ssh -t", writes CR LF for each LF; libvirt writes no CR.
+        # A terminal, as of "ssh -t", writes CR LF for each LF; libvirt writes no CR. Few
+        # archives keep a whole number of blocks so: they are refused as incomplete.
         content = content.replace(b'\r\n', b'\n')
     # A copy that was cut off would read as a shorter one; the end has two empty blocks.
     if content[-2 * tarfile.BLOCKSIZE :] != bytes(2 * tarfile.BLOCKSIZE):

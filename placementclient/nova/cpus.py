@@ -37,6 +37,7 @@ def read_cpus(features: Features) -> Cpus:
     )
     realtime, dedicated = _read_realtime_mask(features, emulator), _read_dedicated_mask(features)
     _check_combinations(features, policy, thread_policy, emulator, realtime, dedicated)
+    # As checked above, a mixed policy has exactly one of the two masks.
     count = features.flavor.vcpus if policy == 'dedicated' else len(dedicated or realtime or ())
     return Cpus(
         policy, thread_policy, features.flavor.vcpus - count, count + (emulator == 'isolate')
@@ -48,8 +49,9 @@ def _choose_policy(features: Features) -> str | None:
     flavor, image = (
         features.check_value('cpu_policy', value) for value in features.read_values('cpu_policy')
     )
-    stricter = {'mixed': ('dedicated',), 'shared': ('dedicated', 'mixed')}
-    if image in stricter.get(flavor or '', ()):
+    # By the policy of the flavor, those of an image that demand more.
+    refused = {'mixed': ('dedicated',), 'shared': ('dedicated', 'mixed')}
+    if image in refused.get(flavor or '', ()):
         raise features.make_conflict('cpu_policy')
     return flavor or image
 
@@ -106,6 +108,8 @@ def _parse_mask(mask: str, count: int) -> set[int]:
 def parse_number_bits(rules: str, limit: int) -> int:
     """Return the numbers of a set such as ``'1-4,^3,6'`` as the bits of an integer.
 
+    A range of a hundred thousand numbers is then a few kilobytes, and one operation.
+
     :raises ValueError: if the text is no such set, or has a number that is not below ``limit``
     """
     taken = spared = 0
@@ -136,23 +140,22 @@ def _check_combinations(
     :param realtime: the numbers of the realtime CPUs
     :param dedicated: the numbers of the dedicated CPUs
     """
-    policy = _find_policy_of_resources(features, policy, emulator)
+    effective_policy = _find_policy_of_resources(features, policy, emulator)
     trait = _find_hyperthreading_trait(features)
     if thread_policy and trait:
         raise Refusal('hw:cpu_thread_policy cannot be combined with trait:HW_CPU_HYPERTHREADING')
-    if trait in ('forbidden', 'required'):
-        thread_policy = trait
-    has_threads = bool(thread_policy or emulator == 'isolate' or realtime)
+    is_thread_trait = trait in ('forbidden', 'required')
+    has_threads = bool(thread_policy or is_thread_trait or emulator == 'isolate' or realtime)
     # An image that is not known may say more.
-    is_shared = policy == 'shared' or (policy is None and features.has_image)
+    is_shared = effective_policy == 'shared' or (effective_policy is None and features.has_image)
     if is_shared and (has_threads or dedicated):
         raise Refusal(
             'policies of threads, masks of dedicated CPUs and realtime need '
             'hw:cpu_policy=dedicated or mixed'
         )
-    if policy == 'dedicated' and dedicated:
+    if effective_policy == 'dedicated' and dedicated:
         raise Refusal('hw:cpu_dedicated_mask needs hw:cpu_policy=mixed')
-    if policy == 'mixed' and bool(dedicated) == bool(realtime):
+    if effective_policy == 'mixed' and bool(dedicated) == bool(realtime):
         raise Refusal(
             'hw:cpu_policy=mixed needs either hw:cpu_dedicated_mask or hw:cpu_realtime_mask'
         )

@@ -9,6 +9,7 @@ The functions of Nova (34.0) that rules follow are in ``nova/scheduler/utils.py`
 """
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -151,7 +152,7 @@ def _add_flavor_amounts(draft: Draft) -> None:
     root = 0 if draft.server.from_volume else flavor.disk
     amounts = {
         'MEMORY_MB': flavor.ram,
-        'DISK_GB': root + flavor.ephemeral - (-flavor.swap // 1024),
+        'DISK_GB': root + flavor.ephemeral + math.ceil(flavor.swap / 1024),
     }
     if not classes & {'VCPU', 'PCPU'}:
         amounts = {'VCPU': flavor.vcpus} | amounts

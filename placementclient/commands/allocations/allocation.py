@@ -101,19 +101,19 @@ class SetAllocation(base.Lister):
     def execute(self) -> columns.Output:
         allocations = _parse_allocations(self.client, self.args.allocation)
         mappings = _parse_mappings(self.client, self.args.mapping)
-
         expected = self.args.generation
 
         def write_allocations() -> None:
+            generation = expected
+            if generation is None:
+                generation = api.allocation.show(self.client, self.args.consumer).value.generation
             consumer = Consumer(
                 self.args.consumer,
-                allocations,
-                self.args.project_id,
-                self.args.user_id,
-                api.allocation.show(self.client, self.args.consumer).value.generation
-                if expected is None
-                else expected,
-                self.args.consumer_type,
+                allocations=allocations,
+                project_id=self.args.project_id,
+                user_id=self.args.user_id,
+                generation=generation,
+                type=self.args.consumer_type,
             )
             api.allocation.set(self.client, consumer, mappings=mappings, replaces_owner=True)
 
@@ -150,6 +150,7 @@ class UnsetAllocation(base.Lister):
             if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{self.args.consumer}'")
             if after.allocations == consumer.allocations:
+                # It is written nevertheless, as osc-placement does: that checks the generation.
                 self.log.warning(f'Consumer {consumer.uuid} has no such allocations')
             if not after.allocations and self.client.microversion < GUARDS_CONSUMERS:
                 api.allocation.delete(self.client, consumer.uuid)
@@ -247,6 +248,7 @@ def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, di
             raise errors.BadArgument(
                 f'Incorrect allocation string format: {argument}. Expected rp=PROVIDER,CLASS=AMOUNT'
             )
+        # The last one counts, as in osc-placement.
         uuid = api.resource_provider.find(client, providers[-1])
         resources = allocations.setdefault(uuid, {})
         for name, amount in amounts:

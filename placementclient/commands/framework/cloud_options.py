@@ -47,7 +47,8 @@ def read_selected_snapshot(
     """Return a snapshot of the selected trees, from ``--snapshot`` or from Placement.
 
     :param workers: the number of trees that are read at the same time
-    :param is_steady: whether a tree that changes during each reading is an error
+    :param is_steady: whether a tree that changes during each reading of Placement is an error; for
+        a file, :func:`refuse_unsteady_trees` says so
     """
     if command.args.snapshot:
         snapshot = read_snapshot(command, command.args.snapshot)
@@ -162,7 +163,9 @@ def apply_assumptions(
         entries += assumptions.parse_assumptions(text, path, readers)
     result = assumptions.apply_assumptions(snapshot, entries)
     places = PlaceNames(command, scheduling.sources.aggregates, scheduling.parts['project'])
-    for line in (*(f'assuming: {path}' for path in paths), *map(places.insert_names, result.notes)):
+    lines = [f'assuming: {path}' for path in paths]
+    lines += [places.insert_names(note) for note in result.notes]
+    for line in lines:
         (warn or command.log.warning)(line)
     return result
 

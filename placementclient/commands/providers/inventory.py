@@ -111,7 +111,8 @@ def _write_inventory(
     """Create or replace the inventory that the options describe; return its fields.
 
     :param send: the function of the API that creates or replaces it
-    :param check: raises an error because of the present inventories of the provider, by class
+    :param check: raises an error because of the present inventories of the provider, by class; not
+        called with ``--generation``, as then the operator knows them
     """
     client, uuid = command.client, command.provider_uuid
     name, expected = command.args.resource_class, command.args.generation
