@@ -140,6 +140,7 @@ class Applier:
         """Write the outcome of the last operation to the journal, if there is one.
 
         :param undone: how many of the last operations were not carried out
+        :param outcome: in words: ``done``, ``taken back``, ``refused: …``
         """
         if self._journal:
             self._journal.write_outcome(self._tree_uuid, outcome, self._client, undone=undone)
@@ -293,7 +294,7 @@ class Applier:
             raise _make_conflict(uuid)
 
     def _find_generation(self, consumer: Consumer) -> int | None:
-        """Return the generation of a consumer, read again if it is outdated.
+        """Return the generation of a consumer, read again if it is outdated; ``None``: it is new.
 
         :raises errors.ConcurrentUpdate: if it has other allocations or another owner now
         """

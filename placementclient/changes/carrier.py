@@ -231,7 +231,10 @@ class Carrier(Inspector):
         return bool(merged.operations)
 
     def _is_never_applied(self, change: Change, latest_version: Change) -> bool:
-        """Return whether nothing of an atomic change can have been made."""
+        """Return whether nothing of an atomic change can have been made.
+
+        :param latest_version: the change by the last plan of its trees
+        """
         record = self.journal.get_record(change.root_provider_uuid)
         if record.is_begun or phases.make_preparation(latest_version) is None:
             return False

@@ -282,6 +282,9 @@ def _make_missing_deviation(
 
 
 def _make_deviation(change: Change, kind: str, message: str, *, is_damage: bool = True) -> Finding:
-    """Return a deviation: an error if it is damage, else information."""
+    """Return a deviation: an error if it is damage, else information.
+
+    :param kind: that of the finding, for programs
+    """
     severity = Severity.ERROR if is_damage else Severity.INFO
     return Finding(kind, change.root_provider_name, reason=message, severity=severity)

@@ -219,7 +219,7 @@ class Inspector:
         return merge_change(change, live, sent, backward=backward)
 
     def _find_live_status(self, reader: ScopeReader, change: Change) -> tuple[PlanStatus, str]:
-        """Return the status by the live state, and the reason if that is neither side."""
+        """Return the status of the live state, and the reason if neither side, else ``''``."""
         progress = self.make_progress(change)
         if progress.is_listed_as_before(reader.list_providers(change)):
             return PlanStatus.PENDING, ''
@@ -230,7 +230,11 @@ class Inspector:
     def _find_status_when_left_alone(
         self, change: Change, record: TreeRecord, status: PlanStatus
     ) -> tuple[PlanStatus, str]:
-        """Return the status of a change that was left alone, and the reason if it still holds."""
+        """Return the status of a change that was left alone, and the reason if it still holds.
+
+        :param record: the entries of the journal about its tree
+        :param status: by the live state
+        """
         try:
             _, merged = self._read_and_merge_once(ScopeReader(self.client, [change]), change)
             obstacle = describe_obstacles(merged.obstacles)

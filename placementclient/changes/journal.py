@@ -153,6 +153,7 @@ class Journal:
         """Write the outcome of the last intent, with the IDs of this thread's last request.
 
         :param undone: how many of the last intents were not carried out
+        :param outcome: in words: ``done``, ``taken back``, ``refused: …``
         """
         entry = JournalEntry(
             at=_current_time(),
@@ -176,7 +177,10 @@ class Journal:
         self._write_entry(JournalEntry(at=_current_time(), tree=uuid, plan=plan))
 
     def write_end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
-        """Write the result of a tree."""
+        """Write the result of a tree.
+
+        :param ended: the value of a :class:`.TreeState`
+        """
         self._write_entry(
             JournalEntry(at=_current_time(), tree=root_provider_uuid, end=ended, reason=reason)
         )

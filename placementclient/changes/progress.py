@@ -69,7 +69,11 @@ class Progress:
     def _find_facets_of_remaining(
         self, provider: ProviderChange, live: ProviderState, is_used: bool, is_begun: bool
     ) -> set[str]:
-        """Return the facets that show what remains of the change of an existing provider."""
+        """Return the facets that show what remains of the change of an existing provider.
+
+        :param is_used: whether a consumer of the change has allocations there, before or after
+        :param is_begun: whether a request may have been sent
+        """
         facets = _find_changed_facets(provider)
         is_used |= 'inventories' in facets
         return facets | {'inventories', 'usages'} if is_used else facets

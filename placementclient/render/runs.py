@@ -46,12 +46,14 @@ def list_tree_results(run: Outcome) -> Output:
 def summarize_run(run: Outcome) -> str:
     """Return how many trees are in each state, or why a run stopped."""
     if run.stopped is None:
-        return summarize_states((tree.root_provider_name, _name_state(tree)) for tree in run.trees)
+        return summarize_states(
+            (tree.root_provider_name, _describe_state(tree)) for tree in run.trees
+        )
     done = sum(tree.is_done for tree in run.trees)
     return f'{run.stopped}: {done} of {format_count(len(run.trees), "tree")} done'
 
 
-def _name_state(tree: TreeResult) -> str:
+def _describe_state(tree: TreeResult) -> str:
     """Return the state of a tree for people; one that was rolled back before is no failure."""
     is_back = tree.state is TreeState.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
     return tree.reason if is_back else tree.state

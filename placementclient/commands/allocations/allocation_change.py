@@ -371,7 +371,11 @@ class TransferAllocation(base.Lister):
 def _plan_consumer_edit(
     command: ChangeCommand, command_name: str, edit: Callable[[Consumer], Consumer]
 ) -> columns.Output:
-    """Show the change of the consumer of ``<consumer>``, or write it as a plan."""
+    """Show the change of the consumer of ``<consumer>``, or write it as a plan.
+
+    :param command_name: the name of the command in the plan
+    :param edit: returns the consumer after the edit
+    """
     from placementclient.producers.consumer_edit import ConsumerEditProducer
 
     return command.plan_and_apply(

@@ -101,7 +101,7 @@ class HealAllocation(ChangeCommand):
         hosts = self._read_nova_hosts()
         notes = hosts.notes
         if hosts.is_nova_asked and not self.args.server:
-            notes = [*notes, *nova_outages.note_cells_down(self)]
+            notes = [*notes, *nova_outages.report_cells_down(self)]
         healing = HealProducer(
             self.client,
             chosen,
@@ -153,7 +153,10 @@ class HealAllocation(ChangeCommand):
         return ports
 
     def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:
-        """Return whether Nova still has a server with the same flavor, host, state and owner."""
+        """Return whether Nova still has a server with the same flavor, host, state and owner.
+
+        :param flavors: by ID
+        """
         from placementclient.nova import records, service
 
         document = service.read_server(self.client, server.uuid)

@@ -24,7 +24,9 @@ OPTION = Option(
 def read_group_hosts(
     command: PlacementCommand, group_uuid: str, server_uuid: str | None
 ) -> GroupRestriction | None:
-    """Return the hosts that a server group requires or excludes for one more server, if any.
+    """Return the hosts that a server group requires or excludes for one more server.
+
+    ``None`` is no restriction.
 
     :param group_uuid: the UUID of the server group
     :param server_uuid: the UUID of the server, which may be a member already

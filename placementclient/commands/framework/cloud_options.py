@@ -129,7 +129,7 @@ def read_cloud(
     """Return the cloud of ``--snapshot`` or of Placement, changed by ``--assume``.
 
     :param warn: logs the assumptions; default: the log of the command
-    :param is_steady: as for :func:`read_snapshot`
+    :param is_steady: whether a tree that changes during each reading is an error, not a warning
     """
     return apply_assumptions(
         command, read_snapshot(command, command.args.snapshot, is_steady=is_steady), warn

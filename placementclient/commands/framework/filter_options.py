@@ -122,7 +122,7 @@ def resolve_aggregate_groups(
     """Return groups of aggregates with UUIDs in place of names.
 
     :param groups: UUIDs or names in Nova, joined by commas
-    :param client: asks Nova for the UUIDs of names, if the catalog has Nova
+    :param client: asks Nova for the UUIDs of names, if the catalog has Nova; ``None``: names stay
     """
     # osc-placement also takes the forms of the API: in:UUID,UUID and !UUID.
     return tuple(

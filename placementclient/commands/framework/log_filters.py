@@ -16,7 +16,7 @@ def escape_record(record: logging.LogRecord) -> bool:
 
 
 @contextlib.contextmanager
-def name_program(log: logging.Logger, program: str) -> Iterator[None]:
+def use_program_name_in_log(log: logging.Logger, program: str) -> Iterator[None]:
     """In the block, let log messages name commands of the running program, not of ``placement``."""
 
     def insert_program_name(record: logging.LogRecord) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _CELL_DOWN = 'its cell does not answer Nova: its servers are in no list'
 
 
-def note_cells_down(command: PlacementCommand) -> list[Finding]:
+def report_cells_down(command: PlacementCommand) -> list[Finding]:
     """Return a finding for each host whose cell does not answer Nova, and warn of these hosts.
 
     If Nova cannot be asked, the only finding is that its cells are unknown.

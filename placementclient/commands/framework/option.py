@@ -134,7 +134,9 @@ def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
     return grouped
 
 
-def find_taker(options: Sequence[Option], parsed_args: argparse.Namespace, fault: WrongFile) -> str:
+def find_option_of_wrong_file(
+    options: Sequence[Option], parsed_args: argparse.Namespace, fault: WrongFile
+) -> str:
     """Return the option or the argument that took a wrong file; empty if another file named it."""
     for option in options:
         value = getattr(parsed_args, option.dest, None)

@@ -27,11 +27,11 @@ from placementclient.basis.wording import format_next_steps, strip_credentials
 from placementclient.cli.messages import print_message
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, NO_SUBJECT, Microversion
-from placementclient.commands.framework.log_filters import escape_record, name_program
+from placementclient.commands.framework.log_filters import escape_record, use_program_name_in_log
 from placementclient.commands.framework.option import (
     Option,
     describe_unknown_columns,
-    find_taker,
+    find_option_of_wrong_file,
     list_ignored_options,
     normalize_column,
 )
@@ -145,7 +145,7 @@ class PlacementCommand(command.Command):
         self.args = parsed_args
         self._check_option_values()
         replace_unencodable_characters(self.app.stdout, self.app.stderr)
-        with handle_signals(), name_program(self.log, self.program):
+        with handle_signals(), use_program_name_in_log(self.log, self.program):
             try:
                 status = self._run_and_log_errors()
             except KeyboardInterrupt:
@@ -320,7 +320,7 @@ class PlacementCommand(command.Command):
 
         named = failure
         if isinstance(failure, WrongFile):
-            if taker := find_taker(self.options, self.args, failure):
+            if taker := find_option_of_wrong_file(self.options, self.args, failure):
                 named = failure.name_taker(taker, {f for o in self.options for f in o.flags})
         elif isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)

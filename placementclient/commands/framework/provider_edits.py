@@ -54,7 +54,11 @@ def refuse_options_of_other_edits(
 
 
 def edit_selected_providers(command: ChangeCommand, command_name: str, edit: Edit) -> Output:
-    """Edit all selected resource providers, or show or write a plan of the changes."""
+    """Edit all selected resource providers, or show or write a plan of the changes.
+
+    :param command_name: the name of the command in the plan
+    :param edit: made on each of the providers
+    """
     from placementclient.producers.edits import EditProducer
 
     selection = selection_options.make_selector(command.client, command.args)

@@ -92,7 +92,7 @@ SINGLE_SERVER_OPTIONS = group_options(
 def read_scheduling_options(
     command: base.PlacementCommand, server: ServerRequest | None = None
 ) -> RequestBuilder:
-    """Return what the options say about Nova's request; a command may have only some of them.
+    """Return the builder of Nova's requests, with the settings and the lists that options give.
 
     :param server: a server of Nova, for which the services of the catalog are asked for lists that
         it needs and no option names

@@ -224,11 +224,11 @@ def read_and_audit(
         earlier = cloud
         cloud, lists = read(is_reversed=True)
         audit = audit_cloud(cloud, earlier)
-    named = [*_name_aggregates(command, cloud, audit.findings)]
+    named = [*_add_aggregate_names(command, cloud, audit.findings)]
     return AuditedCloud(cloud, audit._replace(findings=named), lists)
 
 
-def _name_aggregates(
+def _add_aggregate_names(
     command: base.PlacementCommand, cloud: Cloud, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
     """Yield findings; if they are about aggregates, with the names that a list or Nova has."""

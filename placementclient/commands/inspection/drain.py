@@ -191,7 +191,7 @@ class PlanDrain(base.Lister):
         assumption = cloud_options.read_cloud(self, is_steady=True)
         snapshot = assumption.snapshot
         requests = self._read_requests()
-        cells_down = nova_outages.note_cells_down(self) if self.args.requests == NOVA else ()
+        cells_down = nova_outages.report_cells_down(self) if self.args.requests == NOVA else ()
         knowledge = self._make_nova_facts(requests, assumption)
         knowledge = replace(knowledge, cells=self._read_cells(snapshot))
         cloud = DrainCloud(

@@ -45,7 +45,7 @@ class TimeLimitedSession:
         return self._session.request(url, method, timeout=limit, **settings)
 
     def get(self, url: str, **settings: Any) -> Response:
-        """Send a GET request, as :meth:`request` does."""
+        """Send a GET request without retries, if there is time left."""
         return self.request(url, 'GET', **settings)
 
 

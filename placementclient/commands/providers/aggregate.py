@@ -154,7 +154,7 @@ class SyncAggregate(ChangeCommand):
         source = service_lists.get_sources().aggregates
         aggregates = source.read(self, self.args.aggregates or NOVA)
         is_from_nova = self.args.aggregates in (None, NOVA)
-        notes = nova_outages.note_cells_down(self) if is_from_nova else []
+        notes = nova_outages.report_cells_down(self) if is_from_nova else []
         return self.plan_and_apply(
             SyncProducer(self.client, aggregates, remove=self.args.remove, notes=notes)
         )

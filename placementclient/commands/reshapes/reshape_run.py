@@ -262,6 +262,7 @@ def _run_plan(
 
     :param trees: the names or root UUIDs of the trees to change; none: all
     :param count: the number of these trees, within ``--limit``
+    :param backward: whether to roll it back
     """
     from placementclient.runs import engines
 
@@ -285,7 +286,10 @@ def _run_plan(
 def _report_outcome(
     command: base.Lister, outcome: Outcome, *, backward: bool = False
 ) -> base.Output:
-    """Return the table of the results of all trees; set exit status and last sentences."""
+    """Return the table of the results of all trees; set exit status and last sentences.
+
+    :param backward: whether the run was a rollback
+    """
     from placementclient.model.outcomes import TreeState
     from placementclient.render import runs
 
