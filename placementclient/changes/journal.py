@@ -280,7 +280,7 @@ def _try_to_lock(descriptor: int, path: str) -> bool:
 
 
 def read_records(path: str, identity: str) -> dict[str, TreeRecord]:
-    """Return the records of the trees in the journal of a plan; none without a journal.
+    """Return by root UUID the records of the trees in a plan's journal; none without a journal.
 
     :raises errors.BadFile: if it belongs to another plan or cannot be read
     """

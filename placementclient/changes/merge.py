@@ -281,7 +281,7 @@ class Merge:
     def _merge_inventories(
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> dict[str, Inventory]:
-        """Return the live inventories of a provider with those that the change sets."""
+        """Return by class the live inventories of a provider with those that the change sets."""
         result = dict(live.inventories)
         for name in {**before.inventories, **after.inventories}:
             was, desired, now = (state.inventories.get(name) for state in (before, after, live))

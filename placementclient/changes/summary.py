@@ -155,7 +155,7 @@ def _list_inventory_rows(
 
 
 def list_non_default_fields(inventory: Inventory) -> dict[str, int | float]:
-    """Return the fields of an inventory that differ from the defaults of Placement."""
+    """Return the fields of an inventory, by name, that differ from the defaults of Placement."""
     default = Inventory(inventory.total).as_fields()
     fields = inventory.as_fields()
     # A driver without a max_unit sets it to the total.

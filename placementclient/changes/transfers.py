@@ -137,6 +137,7 @@ class _InventoryTransfer:
 
         :param releases: come before all groups
         :param others: come after all groups, in any order
+        :return: with the usages by provider UUID and class
         """
         usage = _UsageCount(self._snapshot)
         for pair in releases:
@@ -180,7 +181,7 @@ class _InventoryTransfer:
     def make_temporary_inventories(
         self, pairs: Sequence[ConsumerChange], together: Set[str], peak: Mapping[str, Counter[str]]
     ) -> dict[str, Inventories]:
-        """Return the inventories of all providers while allocations are written.
+        """Return the inventories of all providers, by their UUID, while allocations are written.
 
         Placement checks all allocations of a consumer against the present inventory, also older
         ones. If that is too small, a temporary inventory has exactly the needed amount.

@@ -119,7 +119,10 @@ def _make_invalid_answer(
 def make_refusal(
     status: int, reason: str | None, body: object, headers: Mapping[str, str]
 ) -> errors.HTTPError:
-    """Return the exception for a status of 400 or more; the body is ``None`` if it is no JSON."""
+    """Return the exception for a status of 400 or more; the body is ``None`` if it is no JSON.
+
+    :param reason: the short text of the status
+    """
     fault = _find_first_fault(body)
     code = fault.get('code')
     code = code if isinstance(code, str) else None

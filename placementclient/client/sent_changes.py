@@ -60,7 +60,7 @@ class SentChanges:
         return answer
 
     def _replace_last(self, change: SentChange | None) -> SentChange | None:
-        """Set the last write of this thread, and return the one before."""
+        """Set the last write of this thread, and return the one before; ``None``: none."""
         thread = threading.get_ident()
         before = self._by_thread.pop(thread, None)
         if change is not None:

@@ -67,7 +67,7 @@ def describe_failure(failure: Exception) -> str:
 
 
 def find_url(failure: Exception) -> str | None:
-    """Return the URL of the request that failed to connect."""
+    """Return the URL of the request that failed to connect, if it is known."""
     cause = _find_cause(failure)
     if isinstance(cause, exceptions.InvalidSchema | exceptions.MissingSchema):
         url = ''.join(re.findall("'(.+?)'", str(cause))[:1])

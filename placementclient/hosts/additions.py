@@ -101,6 +101,7 @@ def _group_devices(
     """Return the devices of a host by the providers that Nova makes of them.
 
     :param specs: the entries of ``device_spec`` of the host
+    :param host: the name of the host
     """
     physical = find_physical_functions(devices)
     by_address: dict[str, _NewProvider] = {}
@@ -243,7 +244,10 @@ def _find_differences(
 
 
 def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
-    """Yield a finding if a one-time-use device is in use: Nova reserves it until it is cleaned."""
+    """Yield a finding if a one-time-use device is in use: Nova reserves it until it is cleaned.
+
+    :param name: of the provider
+    """
     # The service grants no allocation on reserved inventory: this comes after the allocations.
     device = provider.devices[0]
     if provider.is_one_time and device.instance_uuid:

@@ -106,7 +106,7 @@ def assign_numa_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = No
 
 
 def format_rows(rows: Iterable[AssignmentRow]) -> str:
-    """Return rows as the text of an assignments file in CSV."""
+    """Return rows as the text of a CSV file of assignments."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator='\n')
     columns = (*COLUMNS, TO_CLASS)

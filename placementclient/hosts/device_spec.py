@@ -85,7 +85,7 @@ def find_physical_functions(devices: Sequence[Device]) -> set[Address]:
 def find_device_spec(
     specs: Sequence[DeviceSpec], device: Device, physical: Collection[Address]
 ) -> DeviceSpec | None:
-    """Return the first entry that matches a device.
+    """Return the first entry that matches a device, or ``None``.
 
     :param physical: the addresses of the physical functions of the host
     """

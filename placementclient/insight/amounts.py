@@ -110,6 +110,6 @@ def _require_flavor(server: Server) -> Flavor:
 
 
 def count_pcpu_as_vcpu(amounts: Resources) -> Counter[str]:
-    """Return amounts with dedicated CPUs added to ``VCPU``."""
+    """Return amounts by class, in which those of ``PCPU`` are added to ``VCPU``."""
     cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
     return Counter({**amounts, 'PCPU': 0, 'VCPU': cpus})

@@ -80,6 +80,7 @@ def _find_changed_uuids(
     """Return the UUIDs of objects that were added or removed, or whose content differs.
 
     :param content: returns the part of an object that counts
+    :param before: the objects by UUID; so ``after``
     """
     shared = before.keys() & after.keys()
     changed = (uuid for uuid in shared if content(before[uuid]) != content(after[uuid]))

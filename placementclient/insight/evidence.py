@@ -146,7 +146,7 @@ class EvidenceJudge:
         self._providers: dict[str, Set[str]] = {}
 
     def find_migration(self, consumer_uuid: str) -> ServerMigration | None:
-        """Return the migration whose allocations a consumer holds, if it is one."""
+        """Return the migration whose allocations a consumer holds, or ``None``."""
         return self._by_uuid.get(consumer_uuid)
 
     def judge(

@@ -126,7 +126,10 @@ def _find_wrong_amounts(
 
 
 def _is_on_host(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> bool:
-    """Return True if all allocations of a consumer are on a host and on sharing providers."""
+    """Return True if all allocations of a consumer are on a host and on sharing providers.
+
+    :param host: the root of the host
+    """
     states = [snapshot.providers.get(uuid) for uuid in consumer.allocations]
     roots = {s.provider.root_uuid for s in states if s and not is_sharing(s)}
     return None not in states and roots == {host.uuid}
@@ -142,7 +145,11 @@ def _leave_moving_alone(heal: Heal, migrating: Collection[str]) -> Heal:
 
 
 def _add_port_resources(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
-    """Add the resources of its ports to the desired allocations of a server."""
+    """Return a heal in which the server also gets the resources of its ports.
+
+    :param heal: has the desired allocations so far
+    :param ports: of the server
+    """
     consumer, host = heal.consumer, snapshot.find_by_name(heal.server.node or '') if ports else None
     if consumer is None or host is None:
         return heal

@@ -38,6 +38,7 @@ class ProviderSelector:
     def select(self, states: Collection[ProviderState]) -> list[ProviderState]:
         """Return the providers that meet all conditions, in their order.
 
+        :param states: the providers to select from
         :raises errors.BadFile: if none does, in a file
         :raises errors.NoSuchProvider: likewise, in options
         """

@@ -60,7 +60,7 @@ class Consumer(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def owner(self) -> tuple[str | None, str | None, str | None]:
-        """The project, the user and the type."""
+        """The project, the user and the type; ``None`` for each that is not known."""
         return self.project_id, self.user_id, self.type
 
     def amount(self, provider_uuid: str, resource_class: str) -> int:
@@ -91,7 +91,7 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     mappings: Mapping[str, list[str]] = msgspec.field(default_factory=dict)
 
     def find_roots(self, summaries: Mapping[str, ProviderSummary]) -> set[str | None]:
-        """Return the roots of its providers, without those that only share inventory."""
+        """Return the UUIDs of the roots of its providers, if possible without sharing providers."""
         used = {uuid: summaries[uuid] for uuid in self.allocations}
         local = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
         return {summaries[uuid].root_provider_uuid for uuid in local or used}

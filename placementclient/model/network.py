@@ -169,7 +169,7 @@ class Port(ListRecord, frozen=True):
 
     @property
     def subnet_id(self) -> str | None:
-        """Return the subnet of its first address."""
+        """Return the subnet of its first address, if it has one."""
         return self.fixed_ips[0].subnet_id if self.fixed_ips else None
 
     @property

@@ -247,7 +247,7 @@ def _rank_by_recency(server: Server) -> tuple[bool, str, bool]:
 
 
 def normalize_time(text: str | None) -> str | None:
-    """Return a time as ISO 8601 in UTC, without fractions, so that texts can be compared."""
+    """Return a time as comparable text: ISO 8601 in UTC without fractions; ``None``: no time."""
     match = _UTC.fullmatch(text or '')
     return f'{match[1]}T{match[2]}' if match else None
 

@@ -105,7 +105,7 @@ class Hypervisor(ListRecord, frozen=True):
 
     @property
     def uuid(self) -> str | None:
-        """Return the UUID of the node and of its provider."""
+        """Return the UUID of the node and of its provider, if the list says it."""
         return self.id if isinstance(self.id, str) and not self.id.isdigit() else None
 
     @property
@@ -119,7 +119,7 @@ class Hypervisor(ListRecord, frozen=True):
 
     @property
     def host(self) -> str | None:
-        """Return the host of its nova-compute."""
+        """Return the host of its nova-compute, if the list says it."""
         return self.service.host
 
     @property

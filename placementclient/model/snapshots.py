@@ -64,7 +64,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def position(self) -> tuple[str, str | None]:
-        """The name of the provider, and the UUID of its parent."""
+        """The name of the provider, and the UUID of its parent; ``None`` of a root."""
         return self.name, self.provider.parent_provider_uuid
 
     @property

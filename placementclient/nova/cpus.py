@@ -57,7 +57,7 @@ def _choose_policy(features: Features) -> str | None:
 
 
 def _choose_thread_policy(features: Features) -> str | None:
-    """Return the CPU thread policy: ``get_cpu_thread_policy_constraint`` of Nova."""
+    """Return the CPU thread policy, if any: ``get_cpu_thread_policy_constraint`` of Nova."""
     key = 'cpu_thread_policy'
     flavor, image = (features.check_value(key, value) for value in features.read_values(key))
     if flavor in (None, 'prefer'):

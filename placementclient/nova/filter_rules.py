@@ -76,7 +76,7 @@ def _require_zone(draft: Draft) -> None:
 
 
 def _split_zone(draft: Draft) -> tuple[str | None, str, str]:
-    """Return the zone, the host and the node of ``ZONE:HOST:NODE``."""
+    """Return the zone, or else the default one, the host and the node of ``ZONE:HOST:NODE``."""
     zone, *others = (draft.server.zone or '').split(':')
     if len(others) > 2:
         raise Refusal(f'{draft.server.zone!r} is no availability zone')

@@ -31,7 +31,7 @@ class Images:
     volume_reason: str = 'volumes not given'
 
     def find_image(self, server: Server) -> tuple[Image | None, tuple[str, ...]]:
-        """Return the image of a server, and its unknown parts, each with the reason.
+        """Return the image of a server, if it is known, and its unknown parts, with reasons.
 
         Nova's API shows only standard properties of images, and no traits.
         """
@@ -111,7 +111,7 @@ def _convert_volume_image(volume: Mapping[str, Any], path: str) -> Image:
 
 
 def _select_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values that are texts or numbers, as texts."""
+    """Return those values, by key, that are texts or numbers, as texts."""
     return {
         str(name): str(value)
         for name, value in values.items()

@@ -220,6 +220,7 @@ class Supply:
         """Return True if the choice of a provider for one part limits the choice for another.
 
         :param serving: by part, the numbers of the providers that can serve it
+        :param providers: those that can serve a tree
         """
         return self._is_tied or not all(
             any(
@@ -257,7 +258,7 @@ class Supply:
 def _list_free_amounts(
     options: Iterable[Choice], states: Sequence[ProviderState]
 ) -> tuple[tuple[Stock, int], ...]:
-    """Return the free amount of each inventory of a tree that some choice uses."""
+    """Return the free amount of each inventory of a tree that some choice uses, as pairs."""
     used = {stock for option in options for stock, _ in option}
     return tuple(
         ((number, name), max(0, state.free(name)))

@@ -165,7 +165,7 @@ class _DecidedAllocation(NamedTuple):
 
     @property
     def possible_targets(self) -> dict[tuple[TargetPart, ...], None]:
-        """The targets and amounts of the allocation in each possible option, as keys in order."""
+        """The targets and amounts of the allocation in each possible option: the keys, in order."""
         item, decision, position = self
         return dict.fromkeys([item.options[option][position] for option in decision.possible])
 

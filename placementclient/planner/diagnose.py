@@ -135,7 +135,10 @@ class _Diagnosis:
             yield bins, min(sum(demand.amount for demand in option) for option in of_class)
 
     def explain_unplaceable_items(self, impossible: Impossible) -> Cause:
-        """Return the cause that the fewest known items do not fit, with their scarcest class."""
+        """Return the cause that the fewest known items do not fit, with their scarcest class.
+
+        :param impossible: the result of the search
+        """
         (indexes, minimal), free = impossible.find_core(), impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._find_competitors(indexes[0])

@@ -228,6 +228,7 @@ class _Planner:
     def _make_change(self, layout: _Layout) -> tuple[Change, AssignmentResult]:
         """Return the change of trees with the assignment of their allocations.
 
+        :param layout: their target state, with the assigned rows by allocation
         :raises Refused: if there is none, or it is too large for one request
         """
         snapshot, spec, (target_state, assigned) = self._snapshot, self._spec, layout

@@ -108,6 +108,7 @@ def _retain_rows(
     """Return the rows of a change whose allocations still have the same amount.
 
     :raises Refused: if a target of such a row is no target any more
+    :return: the rows by allocation
     """
     retained: dict[AllocationKey, list[PlannedRow]] = {}
     for key, rows in _group_rows(change).items():

@@ -36,7 +36,10 @@ class Producer(ABC):
         """Read the cloud, and return the plan of its changes."""
 
     def select_writable(self, change: Change) -> Change | None:
-        """Return the part of a change that may still be written; called just before the write."""
+        """Return the part of a change that may still be written; ``None``: nothing of it.
+
+        It is called just before the write.
+        """
         return change
 
 

@@ -173,7 +173,7 @@ def find_pair(client: Client, request: Replacement) -> tuple[ProviderPair | None
 
 
 def _find_provider_aside(client: Client, name: str) -> Provider | None:
-    """Return the provider that was moved aside, by its former name."""
+    """Return the provider that was moved aside, by its former name; ``None`` if none was."""
     providers = resource_provider.list(client)
     aside = (item for item in providers if item.name == make_temporary_name(name, item.uuid))
     return next(aside, None)

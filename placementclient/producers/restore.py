@@ -201,7 +201,7 @@ class RestoreProducer(StateProducer):
         return ''
 
     def _group_by_tree(self, allocations: Allocations) -> dict[str, dict[str, Resources]]:
-        """Return allocations by the UUID of the root in the snapshot."""
+        """Return allocations by the UUID of the root in the snapshot, then by provider."""
         trees: dict[str, dict[str, Resources]] = {}
         for uuid, resources in allocations.items():
             state = self._snapshot.providers.get(uuid)

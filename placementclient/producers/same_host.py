@@ -73,7 +73,7 @@ def check_compute_nodes(
 
 
 def _index_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
-    """Return compute nodes by UUID; refuse IDs that are numbers, as before compute API 2.53."""
+    """Return compute nodes by UUID; refuse IDs that are numbers: before compute API 2.53."""
     by_uuid = {node.uuid: node for node in nodes}
     if None in by_uuid:
         raise Irreplaceable(

@@ -113,7 +113,7 @@ def _format_amounts(state: ProviderState) -> Iterator[str]:
 def _record_subtree(
     snapshot: Snapshot, state: ProviderState, allocations: bool
 ) -> dict[str, object]:
-    """Return the data of a provider and of all below it.
+    """Return a provider and all below it as data for programs.
 
     :param allocations: whether the data have the allocations
     """

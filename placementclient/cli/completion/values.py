@@ -62,7 +62,7 @@ def main(argv: list[str]) -> int:
 
 
 def _parse_connection_options(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the connection options of a command line as variables, and those without one."""
+    """Return the connection options of a command line: values by variable, and the flags."""
     settings, flags, pending = dict[str, str](), list[str](), ''
     for word in words:
         if pending:

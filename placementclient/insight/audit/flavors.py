@@ -106,6 +106,8 @@ def _drop_temporary_conditions(request: CandidateRequest, names: ReportedNames) 
     """Return a request without conditions that hold only for now or for newer releases.
 
     A disabled host may be enabled again; older releases of Nova require no traits of TPMs.
+
+    :param names: those that providers have
     """
     required, root = request.common.required, request.root_required
     if names.traits.isdisjoint(_TPM_MODELS):

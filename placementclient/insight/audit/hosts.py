@@ -100,6 +100,8 @@ def _make_inventory_findings(
     """Yield a finding for the fields of a class whose values in Placement and in Nova differ.
 
     :param differences: by field the value in Placement and the one in the list of hypervisors
+    :param name: the class
+    :param providers: those of the host that have the class
     """
     for field, (recorded, present) in differences.items():
         facts = {'resource_class': name, field: recorded, 'hypervisor': present}

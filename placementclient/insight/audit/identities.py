@@ -238,6 +238,8 @@ def _explain_no_replacement(
     """Return the reason not to replace a dead provider at once; empty if there is none.
 
     :param is_by_servers: whether only the hosts of its servers show its node
+    :param node: the compute node that would take its place
+    :param dead: a root that no compute node uses
     """
     if is_by_servers:
         return _BY_SERVERS.format(dead.name)

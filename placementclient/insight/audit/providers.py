@@ -221,6 +221,6 @@ def _is_only_member(cloud: Cloud, state: ProviderState) -> bool:
 
 
 def _describe_sharing_provider(state: ProviderState) -> dict[str, list[str]]:
-    """Return the inventory and the aggregates of a sharing provider."""
+    """Return the facts about a sharing provider: its classes and its aggregates."""
     aggregates, classes = sorted(state.aggregates), sorted(state.inventories)
     return {'aggregates': aggregates, 'resource_classes': classes}

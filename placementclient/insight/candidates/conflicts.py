@@ -13,7 +13,10 @@ Possible = Callable[[frozenset[T]], bool]
 
 
 def minimize_conflict(requirements: Sequence[T], is_possible: Possible[T]) -> frozenset[T]:
-    """Return a minimal part of conflicting requirements that conflicts by itself."""
+    """Return a minimal part of conflicting requirements that conflicts by itself.
+
+    :param is_possible: returns True for requirements that can be met together
+    """
     conflict = frozenset(requirements)
     for requirement in requirements:
         if not is_possible(conflict - {requirement}):

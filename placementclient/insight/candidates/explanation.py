@@ -92,7 +92,10 @@ def explain(
 
 
 def count_trees_without_pcpu(request: CandidateRequest, index: ProviderIndex) -> TreeCount:
-    """Return the number of trees without PCPU that have candidates of a request."""
+    """Return the number of trees without PCPU that have candidates of a request.
+
+    :param index: the providers to look at
+    """
     required = list_requirements(request)
     satisfying = TreeMatcher(index, required).find_satisfying_trees(frozenset(required))
     return TreeCount(len(satisfying - index.topology.find_roots_with('PCPU')))

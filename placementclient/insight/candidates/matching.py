@@ -194,7 +194,11 @@ class TreeMatcher:
         return self._granted[key]
 
     def _list_providers(self, root: str) -> tuple[Sequence[str], Sequence[HostProvider]]:
-        """Return the UUIDs of the providers that can serve a tree, and their properties."""
+        """Return the UUIDs of the providers that can serve a tree, and their properties.
+
+        :param root: the UUID of the root of the tree
+        :return: both in the same order
+        """
         if root not in self._hosts:
             uuids = [state.uuid for state in self.topology.list_serving_providers(root)]
             self._hosts[root] = uuids, self.topology.list_host_providers(root, self._named)

@@ -91,6 +91,7 @@ class NearestTreeSearch:
         """Return a minimal set of requirements without which a tree has candidates.
 
         :param unmet: the requirements that the tree does not even satisfy by themselves
+        :param root: the UUID of the root of the tree
         """
         others = [need for need in reversed(self._needs) if need not in unmet]
         search = ConflictSearch(others, partial(self._matcher.is_possible_in, root))
@@ -125,5 +126,7 @@ def rank_tree(
 
     :param relieved: the roots of the trees that a relaxation helps, which come first among equals
     :param lacking: the requirements that the tree lacks
+    :param root: the UUID of the root of the tree
+    :return: the number, and False for a tree that comes first among equals
     """
     return len(lacking), root not in relieved

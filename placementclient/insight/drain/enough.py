@@ -161,7 +161,7 @@ def _can_place_all(
 
 
 def _find_least_number(suffices: Callable[[int], bool], numbers: range) -> int | None:
-    """Return the least number that suffices; each larger number does as well."""
+    """Return the least number that suffices, if one does; each larger number does as well."""
     if not suffices(numbers[-1]):
         return None
     return numbers[bisect_left(numbers[:-1], True, key=suffices)]

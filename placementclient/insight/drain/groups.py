@@ -102,6 +102,7 @@ def _list_patterns(
     """Yield each pattern that fills a host, as indexes of pieces; ``None`` at each other step.
 
     :param amounts: of each piece, the amounts that it takes by index into the room
+    :param room: of a host
     """
     pending: list[tuple[Amounts, Amounts]] = [((), room)]
     while pending:
@@ -152,6 +153,8 @@ def _find_usable_room(
     """Return the free amounts of a host, lowered to the most that servers can use of them.
 
     :param kinds: those that hosts of the shape can serve
+    :param shape: the number of the host's shape
+    :param room: the free amounts
     """
     fits = [fit for kind, fit in kinds.items() if _may_have_room(problem, kind, fit, shape, room)]
     if not fits:
@@ -170,7 +173,12 @@ def _find_usable_room(
 def _may_have_room(
     problem: PackingProblem, kind: KindNumber, fit: ShapeFit, shape: ShapeNumber, room: Amounts
 ) -> bool:
-    """Return False if a host with some free amounts certainly has no room for a server."""
+    """Return False if a host with some free amounts certainly has no room for a server.
+
+    :param kind: of the server
+    :param fit: the facts about servers of the kind on hosts of the shape
+    :param room: the free amounts of the host
+    """
     if fit.is_fixed:
         return all(room[at] >= amount for at, amount in fit.fixed.items())
     search = problem.search_options(kind, shape, room)

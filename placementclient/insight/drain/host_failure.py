@@ -69,6 +69,7 @@ def check_failures(
     :param number: how many fail together; at most all
     :param effort: how long to search for what the packing by best fit does not find, for all
         failures, in seconds
+    :param hosts: the UUIDs of their roots
     """
     by_host = cloud.find_servers_by_host(hosts)
     order = _sort_by_size(cloud, by_host)
@@ -100,7 +101,11 @@ def _count_unplaced_servers(
     by_host: Mapping[str, Sequence[ServerMove]],
     failures: Iterable[tuple[str, ...]],
 ) -> dict[tuple[str, ...], int]:
-    """Return the number of servers without a place by best fit, by failure, without zeros."""
+    """Return the number of servers without a place by best fit, by failure, without zeros.
+
+    :param by_host: the servers of each host
+    :param failures: each the UUIDs of the hosts that fail together
+    """
     servers = [server for servers in by_host.values() for server in servers]
     packing = Packing(build_problem(cloud, group_by_kind(servers, cloud.number_strict_request), ()))
     packing.rank_hosts(packing.problem.host_numbers, packing.problem.servers)
@@ -115,7 +120,10 @@ def _count_unplaced_servers(
 
 
 def _sort_by_size(cloud: DrainCloud, by_host: Mapping[str, Sequence[ServerMove]]) -> list[str]:
-    """Sort hosts by the share of the cloud's free amounts that their servers need."""
+    """Sort hosts by the share of the cloud's free amounts that their servers need.
+
+    :param by_host: the servers of each host, by UUID
+    """
     free = {line.resource_class: line.free for line in totals.sum_by_class(cloud.snapshot)}
     sizes = {}
     for uuid, servers in by_host.items():

@@ -144,6 +144,7 @@ class Packing:
         """Return places that servers could have beside their present ones; the room stays as it is.
 
         :param excluded: the UUIDs of hosts that receive none
+        :param counts: the number of servers of each kind
         """
         with self.rerank_hosts(self.problem.find_host_numbers(excluded)):
             places = self.fill_hosts(counts)

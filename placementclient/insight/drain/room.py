@@ -266,7 +266,10 @@ def _bound_leaving_servers(
 def _bound_by_single_amounts(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
-    """Return the bound of :func:`_bound_leaving_servers` from each index of the amounts alone."""
+    """Return the bound of :func:`_bound_leaving_servers` from each index of the amounts alone.
+
+    :return: ``None``: not even all servers free enough
+    """
     least = 0
     for at, needed in enumerate(lacking):
         amounts = sorted((freed[at] for freed in frees), reverse=True)

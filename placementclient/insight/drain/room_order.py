@@ -61,6 +61,7 @@ def _schedule_groups(
     """Return groups of moves one after the other, each in waves; ``None`` if that is impossible.
 
     :param new: the allocations of the new servers, which need room after the moves
+    :param pace: how many servers move at the same time
     """
     planned = list[ServerMove]()
     for group in groups:

@@ -98,6 +98,7 @@ def _order_solutions(
     """Return the moves of the first solution, out of those with so many moves, that has an order.
 
     :param count: the number of moves
+    :param pace: how many servers move at the same time
     """
     variables = RoomModel(room)
     variables.model.add(variables.move_count == count)

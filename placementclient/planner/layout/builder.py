@@ -146,7 +146,10 @@ class _TreeBuilder(TargetProviders):
         return None
 
     def _move_traits(self, index: int, origin: TargetProvider, target: TargetProvider) -> None:
-        """Move the traits of a move from its source to its target."""
+        """Move the traits of a move from its source to its target.
+
+        :param index: of the move in the specification
+        """
         moved = self._spec.moves[index].traits
         gone = origin.before.traits.intersection(moved) if origin.before else frozenset()
         for stated, how, contradicting in (
@@ -204,7 +207,10 @@ class _TreeBuilder(TargetProviders):
 
 
 def _take_from_sources(target_state: TargetState) -> dict[InventoryKey, Inventory]:
-    """Take the moved amounts off the sources; return the inventories that they had before."""
+    """Take the moved amounts off the sources; return the inventories that they had before.
+
+    :return: by provider and class
+    """
     moved: dict[InventoryKey, Inventory] = {}
     by_origin: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:

@@ -203,6 +203,7 @@ class ConsumerJudge:
 def check_option_count(options: int, consumer: Consumer, target_state: TargetState) -> None:
     """Refuse a consumer with too many options to try.
 
+    :param options: their number
     :raises Refused: if there are more than :data:`MOST_OPTIONS`
     """
     if options > MOST_OPTIONS:

@@ -194,6 +194,7 @@ class TargetProviders:
 
         :param source: the source of the move that leads to the provider
         :param keys: the way to its name in the specification; by default to that of its entry
+        :param name: its name or UUID
         :returns: ``None`` if that is impossible; then the cause is recorded
         """
         state = self._snapshot.find(name)

@@ -93,7 +93,7 @@ class TargetProvider:
 
     @property
     def inventories_before(self) -> Mapping[str, Inventory]:
-        """The inventories before the change; none of a new provider."""
+        """The inventories by class before the change; none of a new provider."""
         return self.before.inventories if self.before else {}
 
     def to_state(self, usages: Resources) -> ProviderState:

@@ -84,7 +84,7 @@ class ItemGroup:
 
 @dataclass(frozen=True, slots=True)
 class NumberedProblem:
-    """Bins, and the items for them."""
+    """Bins with free amounts, and groups of equal items that have to be placed in them."""
 
     bins: tuple[Bin, ...]
     groups: tuple[ItemGroup, ...]

@@ -146,6 +146,7 @@ def _read_document(text: str, path: str, faults: Faults) -> Iterator[Mapping[str
 def _read_row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
     """Return a row with its values checked; ``None`` if nobody has filled in its provider.
 
+    :param cells: the values that are not empty, by the name of the column
     :raises errors.BadFile: if a field is missing or wrong
     """
     if not cells:

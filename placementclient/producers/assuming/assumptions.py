@@ -149,7 +149,10 @@ def _read_edit(entry: Cursor) -> Assumption:
 def _read_changes(
     cursor: Cursor, read_names: Callable[[Cursor], Collection[str]]
 ) -> dict[str, frozenset[str]]:
-    """Return the traits or aggregates to ``add`` and to ``remove``."""
+    """Return the traits or aggregates by ``add`` and ``remove``.
+
+    :param read_names: reads the names of one of these lists
+    """
     changes: dict[str, Collection[str]] = cursor.fields({'add': read_names, 'remove': read_names})
     if not changes:
         raise cursor.error('has neither add nor remove')
