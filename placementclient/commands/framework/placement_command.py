@@ -324,12 +324,8 @@ class PlacementCommand(command.Command):
                 named = failure.name_taker(taker, {f for o in self.options for f in o.flags})
         elif isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
-        hint = self._error_hints.find_hint(
-            failure,
-            self.client_if_used,
-            self.args,
-            [self._parser.prog, *vars(self._parser)['typed']],
-        )
+        typed = [self._parser.prog, *vars(self._parser)['typed']]
+        hint = self._error_hints.find_hint(failure, self.client_if_used, self.args, typed)
         message = '\n'.join(failures.format_failure(named, hint))
         if message.startswith(NO_SUBJECT):
             message = f'{self._parser.prog}: {message}'
