@@ -192,6 +192,12 @@ def _make_inventory_deviation(
     expected_in_words: str,
     is_damage: bool,
 ) -> Finding:
+    """Return the deviation of an inventory from the expected one.
+
+    :param expected: ``None``: it should not exist
+    :param expected_in_words: such as ``as planned``
+    :param is_damage: whether the deviation is an error, not information
+    """
     name = f'the inventory of {inventory.resource_class} on {inventory.provider.name}'
     message = f'{name} is not {expected_in_words}: {_describe_difference(inventory.live, expected)}'
     return _make_deviation(change, 'inventory', message, is_damage=is_damage)
@@ -276,6 +282,7 @@ def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bo
 def _make_missing_deviation(
     change: Change, provider: ProviderChange, *, is_damage: bool
 ) -> Finding:
+    """Return the deviation that a provider does not exist: an error if it is damage."""
     return _make_deviation(
         change, 'missing', f'{provider.name} does not exist', is_damage=is_damage
     )

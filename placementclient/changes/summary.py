@@ -132,7 +132,11 @@ def _get_parent_name(state: ProviderState | None, names: Mapping[str, str]) -> s
 def _list_name_rows(
     provider: str, kind: str, before: frozenset[str], after: frozenset[str]
 ) -> Iterator[ChangeRow]:
-    """Yield a row for the traits or the aggregates of a provider, if they change."""
+    """Yield a row for the traits or the aggregates of a provider, if they change.
+
+    :param provider: its name
+    :param kind: ``traits`` or ``aggregates``
+    """
     if before != after:
         yield ChangeRow(
             provider, kind, sorted(before - after) or None, sorted(after - before) or None
@@ -142,7 +146,13 @@ def _list_name_rows(
 def _list_inventory_rows(
     provider: str, name: str, before: Inventory | None, after: Inventory | None
 ) -> Iterator[ChangeRow]:
-    """Yield a row for each changed field of an inventory, or one row if it comes or goes."""
+    """Yield a row for each changed field of an inventory, or one row if it comes or goes.
+
+    :param provider: its name
+    :param name: the resource class
+    :param before: ``None``: there is no inventory before
+    :param after: ``None``: there is no inventory after
+    """
     if before is None or after is None:
         if before is not after:
             fields = (list_non_default_fields(side) if side else None for side in (before, after))

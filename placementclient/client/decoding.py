@@ -139,7 +139,10 @@ def make_refusal(
 
 
 def _choose_error(status: int, code: str | None, sentence: str) -> type[errors.HTTPError]:
-    """Return the exception for a refusal; one without a sentence is not Placement's."""
+    """Return the class of the error for a refusal; one without a sentence is not Placement's.
+
+    :param code: the error code of the Placement API; ``None``: the answer has none
+    """
     if status >= 500:
         return errors.ConcurrentUpdate if re.search(_LOST_RACE, sentence) else errors.ServerError
     kind = BY_STATUS.get(status, errors.HTTPError)

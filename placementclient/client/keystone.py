@@ -76,7 +76,10 @@ def _translate_failure(failure: Exception, session: Session | None) -> Placement
 
 
 def _explain_unreadable(session: Session | None, failure: Exception) -> str:
-    """Return a sentence about a malformed URL, or a malformed answer of Keystone."""
+    """Return a sentence about a malformed URL, or a malformed answer of Keystone.
+
+    :param session: whose URL of Keystone the sentence names; ``None``: unknown
+    """
     url = _read_identity(session).get('auth_url')
     found = f'{failure.args[0]} is missing' if isinstance(failure, KeyError) else ''
     if not url:

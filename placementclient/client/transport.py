@@ -174,6 +174,7 @@ def _make_redirected_request(
 
 
 def _parse_origin(url: str) -> tuple[str, str | None, int]:
+    """Return the scheme, the host and the port of a URL."""
     parts = urllib.parse.urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
 

@@ -329,11 +329,13 @@ class Cursor:
         return number
 
     def _require_text(self, matches: bool, expected: str) -> str:
+        """Return the value as text; raise an error, with what is expected, unless it matches."""
         if not matches:
             raise self.error(f'{self.value!r} has to be {expected}')
         return str(self.value)
 
     def _find_key_place(self, key: object) -> tuple[int | None, int | None]:
+        """Return the line and the column of a key; ``None`` where errors do not print it."""
         places = getattr(self.value, 'places', {})
         line, column = places.get(key, (self.line, self.column))
         return line, column if self.column else None

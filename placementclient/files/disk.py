@@ -51,6 +51,7 @@ def read_text(path: str, needed: FileKind, *others: FileKind, most_bytes: int = 
     """Return the text of a UTF-8 file, which may be compressed with gzip.
 
     :param needed: the kind that errors name; the file may be of one of ``others`` too
+    :param most_bytes: the most bytes of the decompressed text; a longer one is refused
     """
     return decode_text(read_bytes(path, needed, most_bytes), path, needed, *others)
 
@@ -62,7 +63,10 @@ def decode_text(content: bytes, path: str, needed: FileKind, *others: FileKind) 
 
 
 def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
-    """Write a text to a file as a whole, or not at all; on a terminal escape control characters."""
+    """Write a text to a file as a whole, or not at all; on a terminal escape control characters.
+
+    :param mode: the permissions of a new file
+    """
     if path == STANDARD and sys.stdout.isatty():
         text = escape_text(text)
     with open_output(path, mode) as stream:

@@ -86,6 +86,7 @@ def _suggest_file(path: str) -> str:
 def open_user_file(path: str, flags: int) -> int:
     """Open a file that the user has named; a new file is readable only by its owner.
 
+    :param flags: as :func:`os.open` takes them
     :return: its descriptor
     :raises OSError: also if it is a symbolic link in a folder where others may write
     """
@@ -96,6 +97,7 @@ def open_user_file(path: str, flags: int) -> int:
 def open_own_file(path: str, flags: int) -> int:
     """Open a file of this program that the user has not named, such as a journal.
 
+    :param flags: as :func:`os.open` takes them
     :return: its descriptor
     :raises errors.BadFile: if it is no regular file, belongs to another user than root and the
         effective one, is writable for others, or has more than :data:`WRITTEN_LIMIT` bytes

@@ -27,7 +27,8 @@ _MEANINGS = {
 def describe_yaml_error(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
     """Return the message and the position of a YAML error: of an open quote, where it begins.
 
-    The message is a sentence for people, followed by that of the parser.
+    The message is a sentence for people, followed by that of the parser. The position is ``None``
+    if the parser gives none.
     """
     problem, mark = reason.problem or 'neither YAML nor JSON', reason.problem_mark
     is_open = reason.context_mark and ('stream' in problem or problem == _NO_COLON)

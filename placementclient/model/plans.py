@@ -352,7 +352,7 @@ class Plan:
     digest: str | None = field(default=None, compare=False)
 
     def find_change(self, name_or_uuid: str) -> Change | None:
-        """Return the change of the tree whose root has this UUID or name."""
+        """Return the change of the tree whose root has this UUID or name; ``None`` without one."""
         return self._by_root.get(name_or_uuid) or self._by_root.get(normalize_uuid(name_or_uuid))
 
     def select_changes(self, names: Collection[str]) -> tuple[Change, ...]:

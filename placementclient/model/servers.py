@@ -214,7 +214,7 @@ class Server(ListRecord, frozen=True, gc=False):
 
     @property
     def image_properties(self) -> Mapping[str, str] | None:
-        """Return the properties of its image, if they are known."""
+        """Return the properties of its image; ``None`` if they are not known."""
         properties = self.image.properties if self.image else None
         return properties if isinstance(properties, Mapping) else None
 
@@ -319,7 +319,7 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
 
     @property
     def ended_at(self) -> str | None:
-        """Return when the server has arrived, if the list says it.
+        """Return the time when the server arrived; ``None`` if that is not known.
 
         Nova writes again into the record of an evacuation when its source comes back, maybe after
         the server has moved there.
@@ -361,6 +361,7 @@ class HostAggregate(ListRecord, frozen=True, gc=False):
 
     @property
     def zone(self) -> str | None:
+        """Return the availability zone of its hosts; ``None`` if it sets none."""
         return self.metadata.get('availability_zone')
 
     @property

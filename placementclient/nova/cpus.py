@@ -68,7 +68,7 @@ def _choose_thread_policy(features: Features) -> str | None:
 
 
 def _read_realtime_mask(features: Features, emulator: str | None) -> set[int] | None:
-    """Return the numbers of the realtime CPUs: ``get_realtime_cpu_constraint`` of Nova.
+    """Return the numbers of the realtime CPUs, or None: ``get_realtime_cpu_constraint`` of Nova.
 
     :param emulator: the value of ``emulator_threads_policy``
     """
@@ -85,7 +85,7 @@ def _read_realtime_mask(features: Features, emulator: str | None) -> set[int] | 
 
 
 def _read_dedicated_mask(features: Features) -> set[int] | None:
-    """Return the numbers of the dedicated CPUs: ``get_dedicated_cpu_constraint`` of Nova."""
+    """Return the numbers of CPUs in the mask, or None: ``get_dedicated_cpu_constraint`` of Nova."""
     if not (mask := features.specs.get('hw:cpu_dedicated_mask')):
         return None
     count = features.flavor.vcpus

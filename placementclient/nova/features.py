@@ -90,11 +90,11 @@ class Features:
         _check_properties(self.properties)
 
     def read_values(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
-        """Return the values of the flavor and of the image."""
+        """Return the values of the flavor and of the image, ``None`` where one has none."""
         return self.specs.get(f'{prefix}:{key}'), self.properties.get(f'{prefix}_{key}')
 
     def choose_value(self, key: str, prefix: str = 'hw') -> str | None:
-        """Return the value that the flavor or the image has, or both.
+        """Return the value that the flavor or the image has, or both; ``None`` if neither has one.
 
         :raises Refusal: if they have different values, or Nova does not know the value
         """

@@ -140,7 +140,7 @@ def _is_record_of(place: RecordPlace, kind: type[ListRecord]) -> bool:
 
 
 def find_next_page(document: Mapping[str, Any], key: str) -> str | None:
-    """Return the link to the next page, as Nova and Neutron, Keystone, or Ironic write it.
+    """Return the link to the next page in an answer of OpenStack; ``None`` on the last page.
 
     :raises AttributeError, KeyError, TypeError: if the links are none
     """

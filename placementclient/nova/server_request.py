@@ -160,6 +160,10 @@ class RequestBuilder:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def build_request(self, flavor: Flavor, *, has_owner_trait: bool | None = None) -> NovaRequest:
+        """Return the request for a server of a flavor.
+
+        :param has_owner_trait: whether Nova requires the trait OWNER_NOVA; ``None``: unknown
+        """
         return self.build_server_request(ServerRequest(flavor), has_owner_trait=has_owner_trait)
 
     def build_accepted_requests(

@@ -258,6 +258,7 @@ def _merge_inventories(
 
 
 def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> frozenset[str]:
+    """Return the traits that a declared provider has afterwards; ``live`` is None if it is new."""
     present = live.traits if live else frozenset()
     if declared.traits is None:
         return present

@@ -93,7 +93,10 @@ class HealProducer(StateProducer):
         return after
 
     def select_writable(self, change: Change) -> Change | None:
-        """Return the change without the servers that Nova has deleted or changed since."""
+        """Return the change without the servers that Nova has deleted or changed since.
+
+        ``None``: no server is left.
+        """
         is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in change.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
@@ -156,6 +159,10 @@ def heal_servers(
 
 
 def _list_added_amounts(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
+    """Return the amounts that a consumer gains, by provider UUID and class.
+
+    :param before: ``None``: it does not exist yet
+    """
     allocated = before.allocations if before else {}
     added: dict[str, dict[str, int]] = {}
     for uuid, resources in after.allocations.items():

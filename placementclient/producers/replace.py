@@ -204,6 +204,7 @@ def _choose_name(request: Replacement, old: Provider) -> str:
 def _describe_finished(request: Replacement, new: Provider | None) -> str:
     """Return the sentence that the replacement is complete.
 
+    :param new: ``None`` if it does not exist
     :raises errors.NoSuchProvider: if nothing shows that it is
     """
     old = request.old

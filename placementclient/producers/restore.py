@@ -215,7 +215,10 @@ class RestoreProducer(StateProducer):
 
 
 def _drop_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
-    """Return a snapshot as a service before 1.38 stores it, and how many consumers lose a type."""
+    """Return a snapshot as a service before 1.38 stores it, and how many consumers lose a type.
+
+    :param roots: UUIDs of the roots of the trees whose consumers are counted
+    """
     stored = [replace(consumer, type=None) for consumer in snapshot.consumers.values()]
     consumers = snapshot.select_trees(roots).consumers.values()
     lost = sum(consumer.type is not None for consumer in consumers)

@@ -266,7 +266,7 @@ def _sample_projects(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
 def _find_zone_and_filter(
     snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]
 ) -> tuple[str, str]:
-    """Return the availability zone of a host, and its aggregate that is for some projects alone.
+    """Return the names of the availability zone of a host, and of its aggregate for some projects.
 
     One without is an empty text; several such aggregates are ``multiple``, as in os-capacity.
     """

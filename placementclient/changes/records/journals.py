@@ -115,7 +115,10 @@ def _make_error(path: str, number: int, reason: str) -> errors.BadFile:
 
 
 def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None], path: str) -> None:
-    """Check that the first line names a journal; incomplete copies of it may come before."""
+    """Check that the first line names a journal; incomplete copies of it may come before.
+
+    :param entries: those of the lines; ``None`` for an unreadable line
+    """
     first = next(filter(None, entries), None)
     torn = lines if first is None else lines[: entries.index(first)]
     are_beginnings = all(
@@ -128,7 +131,10 @@ def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None],
 
 
 def _check_unreadable(entries: Sequence[JournalEntry | None], path: str) -> None:
-    """Check that an unreadable line is the last one, or that the next one reports a killed run."""
+    """Check that an unreadable line is the last one, or that the next one reports a killed run.
+
+    :param entries: those of the lines; ``None`` for an unreadable line
+    """
     following: JournalEntry | None = None
     for number, entry in reversed(list(enumerate(entries, 1))):
         if entry is not None:

@@ -109,7 +109,10 @@ class WriteAssignments(base.Lister):
         return _report_contradictions(self, contradictions, snapshot)
 
     def _assign_devices(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
-        """Return the assignments that host facts prove, and the consumers to compare with them."""
+        """Return the assignments that host facts prove, and the consumers to compare with them.
+
+        :param snapshot: has the allocations to compare the facts with; None: they are not compared
+        """
         from placementclient.hosts import archive, assignments
         from placementclient.hosts.balance import Scope
 

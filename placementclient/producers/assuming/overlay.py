@@ -253,6 +253,7 @@ def _set_contents(
     states: Mapping[str, ProviderState],
     consumers: Mapping[str, Consumer] | None = None,
 ) -> None:
+    """Give the cloud other providers and consumers; with ``None``, its consumers stay."""
     present = cloud.snapshot.consumers if consumers is None else consumers
     cloud.snapshot = Snapshot(states.values(), present.values(), cloud.snapshot.origin)
 
