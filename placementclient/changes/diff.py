@@ -125,7 +125,7 @@ class _Positions:
                 else:
                     waiting.append(uuid)
             if len(waiting) == len(pending):
-                yield self._free_name(waiting)
+                yield self._release_needed_name(waiting)
             pending = waiting
 
     def delete_providers(self, emptied: Set[str]) -> Iterator[ops.Operation]:
@@ -169,7 +169,7 @@ class _Positions:
             return ops.CreateProvider(uuid, *position)
         return ops.UpdateProvider(uuid, live, position)
 
-    def _free_name(self, pending: Sequence[str]) -> ops.Operation:
+    def _release_needed_name(self, pending: Sequence[str]) -> ops.Operation:
         """Return the operation that gives a temporary name to a provider whose name is needed."""
         desired = ((self._get_desired_position(uuid).name, uuid) for uuid in pending)
         holders = ((self._holders.get(name, uuid), uuid) for name, uuid in desired)

@@ -68,7 +68,7 @@ class _Rollback:
         """Return the consumers that are not as planned."""
         users = (self._live.consumers.get(uuid) for uuid in self._find_users())
         changed = [user for user in users if user is not None and not self._is_as_planned(user)]
-        return list(map(self._return_consumer, changed))
+        return list(map(self._plan_consumer_rollback, changed))
 
     def adapt_snapshot(self, planned: Snapshot, others: Iterable[Consumer]) -> Snapshot:
         """Return a planned side of the change as it can be now.
@@ -113,7 +113,7 @@ class _Rollback:
         planned = self._change.after.consumers.get(consumer.uuid)
         return planned is not None and planned.allocations == consumer.allocations
 
-    def _return_consumer(self, consumer: Consumer) -> _DeviatingConsumer:
+    def _plan_consumer_rollback(self, consumer: Consumer) -> _DeviatingConsumer:
         """Return a consumer that is not as planned with its allocations after the rollback."""
         allocations: dict[str, Counter[str]] = {}
         obstacles = []

@@ -40,7 +40,7 @@ class CompletedRows(NamedTuple):
     lines: list[str]
 
 
-def complete_rows(
+def add_unexplained_rows(
     results: Iterable[AssignmentRow | Finding], snapshot: Snapshot, scope: Scope
 ) -> CompletedRows:
     """Return the rows of results, and a row with the evidence "unexplained" for other consumers.

@@ -47,7 +47,7 @@ class Difference:
 
 def find_differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
     """Yield the differences between two snapshots: of providers, then of consumers."""
-    names = _name_providers(before, after)
+    names = _find_last_names(before, after)
     consumers = _find_changed_uuids(before.consumers, after.consumers, attrgetter(*_OF_CONSUMER))
     providers = _find_changed_uuids(
         before.providers, after.providers, attrgetter('content', 'usages')
@@ -87,7 +87,7 @@ def _find_changed_uuids(
     return {*changed, *(before.keys() ^ after.keys())}
 
 
-def _name_providers(before: Snapshot, after: Snapshot) -> dict[str, str]:
+def _find_last_names(before: Snapshot, after: Snapshot) -> dict[str, str]:
     """Return the last name of each provider by UUID; with the UUID if two have had the name."""
     names = {uuid: state.name for uuid, state in (before.providers | after.providers).items()}
     counts = Counter(names.values())

@@ -312,7 +312,7 @@ class EvidenceJudge:
         return {
             name: held
             for name, held in amounts.items()
-            if present[_merge_cpu_class(name)] < needed[_merge_cpu_class(name)]
+            if present[_replace_pcpu_by_vcpu(name)] < needed[_replace_pcpu_by_vcpu(name)]
         }
 
     def _find_newest_migration(self, server_uuid: str) -> ServerMigration | None:
@@ -360,6 +360,6 @@ def is_nova_class(resource_class: str) -> bool:
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
 
 
-def _merge_cpu_class(name: str) -> str:
-    """Return ``VCPU`` for dedicated CPUs, and another class as it is."""
+def _replace_pcpu_by_vcpu(name: str) -> str:
+    """Return ``VCPU`` for ``PCPU``, and another class as it is."""
     return 'VCPU' if name == 'PCPU' else name

@@ -45,7 +45,7 @@ def replan_tree(live: Snapshot, plan: Plan, change: Change) -> Change:
         assigned = rows.match_tree(live, target_state)
         if rows.unexplained:
             raise Undecided([*rows.unexplained.values()])
-        assigned |= _retain_rows(live, target_state, change)
+        assigned |= _select_retained_rows(live, target_state, change)
         return _compose_decided_change(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:
         cause = Cause('bad-row', change.root_provider_name, reason=str(reason))
@@ -102,7 +102,7 @@ def _check_new_children(snapshot: Snapshot, change: Change) -> None:
             raise Refused([Cause('bad-row', change.root_provider_name, reason=reason)])
 
 
-def _retain_rows(
+def _select_retained_rows(
     snapshot: Snapshot, target_state: TargetState, change: Change
 ) -> dict[AllocationKey, list[PlannedRow]]:
     """Return the rows of a change whose allocations still have the same amount.

@@ -11,7 +11,7 @@ from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor
 from placementclient.nova.server_request import FALLBACK
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Facts, show_amount, show_difference
+from placementclient.render.facts import Facts, make_amount_cell, make_difference_cell
 
 #: The numbers of servers that fit, for each flavor by its name, or for ``None``: one shape.
 CountedFits = Sequence[tuple[str | None, Sequence[Fits]]]
@@ -27,7 +27,7 @@ K = TypeVar('K', bound=Hashable)
 
 def _make_amount_column(name: str) -> Column:
     """Return the column of an amount, which people read with the unit of its class."""
-    return Column(name, lambda line: show_amount(line.resource_class, getattr(line, name)))
+    return Column(name, lambda line: make_amount_cell(line.resource_class, getattr(line, name)))
 
 
 _FITS = Columns(
@@ -77,7 +77,7 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
         }
 
     rows = [
-        (*key, name, *_show_change(resource_class, first, second))
+        (*key, name, *_make_change_cells(resource_class, first, second))
         for (key, resource_class, name), first, second in _find_changes(
             index_amounts(before), index_amounts(after)
         )
@@ -114,7 +114,7 @@ def list_fits(counts: CountedFits, by: str) -> Output:
         for flavor, items in counts
         for item, values in zip(items, _FITS.make_table(items)[1], strict=True)
     ]
-    return (*_name_fits_columns(counts, by), *_FITS.names), rows
+    return (*_list_fits_columns(counts, by), *_FITS.names), rows
 
 
 def compare_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
@@ -127,9 +127,10 @@ def compare_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
         for counts in (before, after)
     )
     rows = [
-        (*key, *_show_change('', first, second)) for key, first, second in _find_changes(old, new)
+        (*key, *_make_change_cells('', first, second))
+        for key, first, second in _find_changes(old, new)
     ]
-    return (*_name_fits_columns(after, by), *_CHANGE), rows
+    return (*_list_fits_columns(after, by), *_CHANGE), rows
 
 
 def describe_vcpu_fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
@@ -153,7 +154,7 @@ def add_aggregate_names(output: Output, names: Mapping[str, str]) -> Output:
     return (*columns[: place + 1], 'name', *columns[place + 1 :]), named
 
 
-def _name_fits_columns(counts: CountedFits, by: str) -> tuple[str, ...]:
+def _list_fits_columns(counts: CountedFits, by: str) -> tuple[str, ...]:
     """Return the names of the columns that identify a row of a table of servers that fit."""
     is_shape = any(flavor is None for flavor, _ in counts)
     return (_SUBJECT[by],) if is_shape else ('flavor', _SUBJECT[by])
@@ -181,11 +182,13 @@ def _find_changes(
             yield key, first, second
 
 
-def _show_change(resource_class: str, before: int | None, after: int | None) -> tuple[Facts, ...]:
+def _make_change_cells(
+    resource_class: str, before: int | None, after: int | None
+) -> tuple[Facts, ...]:
     """Return the cells of both amounts, with units for people, and of their difference.
 
     :param before: ``None``: there is no line before
     :param after: ``None``: there is no line after
     """
-    values = (show_amount(resource_class, amount) for amount in (before, after))
-    return *values, show_difference(resource_class, (after or 0) - (before or 0))
+    values = (make_amount_cell(resource_class, amount) for amount in (before, after))
+    return *values, make_difference_cell(resource_class, (after or 0) - (before or 0))

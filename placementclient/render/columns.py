@@ -181,7 +181,7 @@ def _format_requested_amounts(row: _CandidateRow) -> str:
     return ','.join(f'{name}={amount}' for name, amount in resources.items())
 
 
-def _show_served_groups(row: _CandidateRow) -> Facts:
+def _make_served_groups_cell(row: _CandidateRow) -> Facts:
     """Return the suffixes of the request groups that a provider serves; people see no ``''``."""
     mappings = row.candidate.mappings.items()
     groups = [group for group, providers in mappings if row.uuid in providers]
@@ -257,7 +257,7 @@ _OF_PROVIDER = Columns(
 )
 CANDIDATE = _CANDIDATE + _OF_PROVIDER
 CANDIDATE_TREE = Columns(
-    Column('groups', _show_served_groups, Microversion(1, 34)),
+    Column('groups', _make_served_groups_cell, Microversion(1, 34)),
     Column('parent_provider_uuid', attrgetter('summary.parent_provider_uuid'), Microversion(1, 29)),
     Column('root_provider_uuid', attrgetter('summary.root_provider_uuid'), Microversion(1, 29)),
 )

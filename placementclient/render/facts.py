@@ -35,7 +35,7 @@ class Facts(columns.FormattableColumn[object]):
         return self._show()
 
 
-def show_amount(resource_class: str, amount: int | None) -> Facts:
+def make_amount_cell(resource_class: str, amount: int | None) -> Facts:
     """Return the cell of an amount, for people with the unit of its class: ``1.5 TiB``.
 
     :param amount: ``None``: the cell is empty
@@ -44,7 +44,7 @@ def show_amount(resource_class: str, amount: int | None) -> Facts:
     return Facts(amount, lambda _: RightAligned(text))
 
 
-def show_difference(resource_class: str, amount: int) -> Facts:
+def make_difference_cell(resource_class: str, amount: int) -> Facts:
     """Return the cell of a difference of amounts, for people with sign and unit: ``-1.5 TiB``."""
     sign = '-' if amount < 0 else '+' if amount else ''
     return Facts(

@@ -8,7 +8,7 @@ from placementclient.insight import usage
 from placementclient.insight.usage import UsageLine
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import show_amount
+from placementclient.render.facts import make_amount_cell
 
 
 def list_usage(
@@ -47,7 +47,7 @@ def list_usage(
         Column('subject'),
         Column('name', lambda line: names.get(line.subject, '')),
         Column('resource_class', attrgetter('resource_class')),
-        Column('used', lambda line: show_amount(line.resource_class, line.used)),
+        Column('used', lambda line: make_amount_cell(line.resource_class, line.used)),
         Column('percent', compute_percent),
         *last,
     ).make_table(lines)

@@ -137,7 +137,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
     for names, chosen, new, moves in cases:
         migrate(client, moves)
         cloud = DrainCloud(clouds.captured(client).select_trees([names]))
-        kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
+        kind, others = cloud.find_kind_of_request(new.request), set(cloud.hosts).difference(chosen)
         servers = [ServerMove(str(uuid.uuid4()), '', {}, {}) for _ in range(new.server_count)]
         packing = pack_servers(build_problem(cloud, {kind: servers}, others))
         assert packing.is_complete

@@ -183,7 +183,7 @@ def worked_out(snapshot, request):
     """
     cloud, parts = DrainCloud(snapshot), parse_request(request)
     cloud.hosts = list(cloud.topology.trees)
-    kind = cloud.number_request(parts)
+    kind = cloud.find_kind_of_request(parts)
     problem = build_problem(cloud, {kind: ()}, ())
     packing = Packing(problem)
     for number, host in enumerate(problem.hosts):
@@ -282,7 +282,7 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
         for _ in range(8):
             request = random_request(chance, list(snapshot.providers), '1.39')
             counts = {item.name: item.count for item in fits.count_by_tree(topology, request)}
-            kind = cloud.number_request(parse_request(request))
+            kind = cloud.find_kind_of_request(parse_request(request))
             problem = build_problem(cloud, {kind: ()}, ())
             servers = [ServerMove('', '', {}, {})] * (counts[ALL] + 1)
             packing = pack_servers(build_problem(cloud, {kind: servers}, ()))

@@ -41,7 +41,7 @@ class PlaceNames:
 
     def insert_names(self, text: str) -> str:
         """Return a sentence with names in place of the IDs of aggregates and of the project."""
-        named = _AGGREGATES.sub(self._name_aggregates, text)
+        named = _AGGREGATES.sub(self._insert_aggregate_names, text)
         ending = f' project {self._project}'
         if named.endswith(ending) and (name := self._find_project_name()):
             return f'{named.removesuffix(ending)} project {name}'
@@ -51,7 +51,7 @@ class PlaceNames:
         """Return the known names of aggregates that are given by UUID."""
         return sorted(item.name for item in self._read_aggregates() if item.uuid in aggregates)
 
-    def _name_aggregates(self, condition: re.Match[str]) -> str:
+    def _insert_aggregate_names(self, condition: re.Match[str]) -> str:
         """Return a condition on aggregates with their names, or that of their zone or project."""
         words, alternatives = condition.groups()
         parts = _SEPARATORS.split(alternatives)

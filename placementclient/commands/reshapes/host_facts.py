@@ -87,7 +87,7 @@ class WriteAssignments(base.Lister):
     def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.hosts import assignments
-        from placementclient.hosts.balance import complete_rows
+        from placementclient.hosts.balance import add_unexplained_rows
 
         if bool(self.args.host_facts) == bool(self.args.servers):
             self.exit_with_usage('the following arguments are required: --host-facts or --servers')
@@ -103,7 +103,7 @@ class WriteAssignments(base.Lister):
         if snapshot is None:
             rows, contradictions = assignments.split_results(results)
         else:
-            rows, contradictions, lines = complete_rows(results, snapshot, scope)
+            rows, contradictions, lines = add_unexplained_rows(results, snapshot, scope)
             self.warn(lines)
         disk.write_text(self.args.output, assignments.format_rows(rows))
         return _report_contradictions(self, contradictions, snapshot)

@@ -148,7 +148,7 @@ def match_nodes_to_roots(cloud: Cloud) -> Iterator[NodeRoots]:
         return
     names, uuids = {node.node for node in nodes}, {node.uuid for node in nodes}
     named = {node.uuid: (node.node, node.host) for node in hypervisors}
-    by_short_name, by_node_of_servers = _group_other_roots(cloud, hypervisors, uuids)
+    by_short_name, by_node_of_servers = _index_unused_roots(cloud, hypervisors, uuids)
     for node in (node for node in nodes if not node.is_of_ironic):
         dead = [
             root
@@ -169,7 +169,7 @@ def _find_live_nodes(cloud: Cloud) -> list[Hypervisor]:
     return [node for node in nodes if node.host not in down and node.is_up is not False]
 
 
-def _group_other_roots(
+def _index_unused_roots(
     cloud: Cloud, hypervisors: Collection[Hypervisor], live_uuids: Collection[str | None]
 ) -> tuple[Mapping[str, States], Mapping[str | None, States]]:
     """Return the roots that no live node uses: by short name, and by the node of their servers.

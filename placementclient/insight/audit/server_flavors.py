@@ -80,7 +80,7 @@ def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers on a host without a trait that they require, or with a forbidden one."""
     for server, flavor, consumer, root in _find_placed_servers(cloud):
         rules = list(_read_trait_rules(flavor, cloud.lists.images.find_image(server)[0]))
-        if wrong := _find_broken_rules(cloud, consumer, root, rules) if rules else {}:
+        if wrong := _find_wrong_traits(cloud, consumer, root, rules) if rules else {}:
             host = {'flavor': flavor.name, 'host': cloud.provider_name(root)}
             yield _make_server_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
 
@@ -97,7 +97,7 @@ class _TraitRule(NamedTuple):
     rule: str
 
 
-def _find_broken_rules(
+def _find_wrong_traits(
     cloud: Cloud, consumer: Consumer, root: str, rules: Sequence[_TraitRule]
 ) -> dict[str, list[str]]:
     """Return the traits that a server's host ``lacks``, and the ``forbidden`` ones that it has.

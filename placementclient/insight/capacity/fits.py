@@ -61,7 +61,7 @@ def count_by_tree(
     return [*rows, Fits.from_counts(ALL, *supply.count_most_servers())]
 
 
-def _count_in_all(
+def _count_on_trees(
     topology: Topology, request: CandidateRequest, trees: TreeRoots, name: str = ALL
 ) -> Fits:
     """Return the number of servers that fit on some trees together.
@@ -86,8 +86,8 @@ def count_by_aggregate(
         roots = [
             root for root in topology.trees if root in within and (trees is None or root in trees)
         ]
-        results.append(_count_in_all(topology, request.restrict(member), roots, aggregate))
-    return [*results, _count_in_all(topology, request, trees)]
+        results.append(_count_on_trees(topology, request.restrict(member), roots, aggregate))
+    return [*results, _count_on_trees(topology, request, trees)]
 
 
 def count_by_class(
@@ -99,7 +99,7 @@ def count_by_class(
 
     :param trees: the UUIDs of the only roots that count; ``None``: all
     """
-    fits = _count_in_all(topology, request, trees)
+    fits = _count_on_trees(topology, request, trees)
     alone = [
         Fits.from_counts(resource_class, count, {resource_class: count})
         for resource_class, count in fits.by_class.items()

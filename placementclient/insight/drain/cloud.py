@@ -237,27 +237,27 @@ class DrainCloud:
         is_gone = knowledge.states.get(consumer.uuid) in GONE
         return 'is on no host: a leaked allocation' if is_gone else ''
 
-    def number_strict_request(self, server: ServerMove) -> KindNumber:
+    def find_kind_by_strict_request(self, server: ServerMove) -> KindNumber:
         """Return the number of the kind of a server by its strict request."""
         if (requested := self.knowledge.requests.get(server.server)) is not None:
-            return self.number_request(requested, server.source)
+            return self.find_kind_of_request(requested, server.source)
         allocations = dict(sorted(server.before.items()))
         key = server.source, tuple((uuid, *part.items()) for uuid, part in allocations.items())
         if key not in self._strict:
             root = self.snapshot.providers[server.source]
             request = requests.build_strict_request(self.snapshot, root, allocations)
-            self._strict[key] = self.number_request(request, server.source)
+            self._strict[key] = self.find_kind_of_request(request, server.source)
         return self._strict[key]
 
-    def number_lax_request(self, server: ServerMove) -> KindNumber:
+    def find_kind_by_lax_request(self, server: ServerMove) -> KindNumber:
         """Return the number of the kind of a server by its lax request."""
         knowledge = self.knowledge
         request = knowledge.least.get(server.server) or knowledge.requests.get(server.server)
-        return self.number_request(
+        return self.find_kind_of_request(
             request or requests.build_lax_request(self.snapshot, server.before), server.source
         )
 
-    def number_request(self, request: Request, root_uuid: str | None = None) -> KindNumber:
+    def find_kind_of_request(self, request: Request, root_uuid: str | None = None) -> KindNumber:
         """Return the number of the kind of servers with a request.
 
         :param root_uuid: the present host, in whose cell the servers stay

@@ -57,13 +57,13 @@ class _RemedySearch:
         """Yield the least number of new hosts, like those to be emptied, that would be enough."""
         alike: dict[object, list[ServerMove]] = {}
         for server in self._left:
-            request = self._cloud.requests[self._cloud.number_strict_request(server)]
+            request = self._cloud.requests[self._cloud.find_kind_by_strict_request(server)]
             key = request.root_required, request.root_member_of
             alike.setdefault(key, []).append(server)
         sentences: list[str] = []
         for servers in alike.values():
             root = Counter(server.source for server in servers).most_common(1)[0][0]
-            kinds: ServersByKind = group_by_kind(servers, self._cloud.number_strict_request)
+            kinds: ServersByKind = group_by_kind(servers, self._cloud.find_kind_by_strict_request)
             emptied = set(self._cloud.hosts)
             if len(alike) == 1:
                 # With the other hosts, fewer may be enough.

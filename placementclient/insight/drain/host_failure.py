@@ -107,12 +107,14 @@ def _count_unplaced_servers(
     :param failures: each the UUIDs of the hosts that fail together
     """
     servers = [server for servers in by_host.values() for server in servers]
-    packing = Packing(build_problem(cloud, group_by_kind(servers, cloud.number_strict_request), ()))
+    packing = Packing(
+        build_problem(cloud, group_by_kind(servers, cloud.find_kind_by_strict_request), ())
+    )
     packing.rank_hosts(packing.problem.host_numbers, packing.problem.servers)
     unplaced = {}
     for lost in failures:
         servers = [server for host in lost for server in by_host[host]]
-        counts = Counter(map(cloud.number_strict_request, servers))
+        counts = Counter(map(cloud.find_kind_by_strict_request, servers))
         places = packing.find_places(counts, lost)
         if missing := len(servers) - sum(map(len, places.values())):
             unplaced[lost] = missing

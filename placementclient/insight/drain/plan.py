@@ -63,7 +63,7 @@ def decide_drain(
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     servers, offloaded, unsettled = cloud.find_occupants(emptied)
-    kinds = group_by_kind(servers, cloud.number_strict_request)
+    kinds = group_by_kind(servers, cloud.find_kind_by_strict_request)
     strict = pack_servers(build_problem(cloud, kinds, emptied), effort)
     if strict.is_complete:
         moves = schedule_waves([*offloaded, *strict.list_moves()], Ledger(cloud.snapshot), pace)
@@ -72,7 +72,10 @@ def decide_drain(
             verdict = DrainVerdict.DEPENDS
         return DrainDecision(verdict, moves or (), strict, None, unsettled)
     lax: Packing | None = None
-    if not is_certain and (least := group_by_kind(servers, cloud.number_lax_request)) != kinds:
+    if (
+        not is_certain
+        and (least := group_by_kind(servers, cloud.find_kind_by_lax_request)) != kinds
+    ):
         lax = pack_servers(build_problem(cloud, least, emptied), effort)
     return DrainDecision(
         _judge_incomplete_packing(strict, lax or strict), (), strict, lax, unsettled

@@ -146,7 +146,7 @@ class PackingProblem:
         """Return the facts about a kind on hosts of a shape; ``None`` if they cannot serve it."""
         key = kind, shape
         if key not in self._fits:
-            self._fits[key] = _analyze_request(self.requests[kind], self.shapes[shape])
+            self._fits[key] = _make_shape_fit(self.requests[kind], self.shapes[shape])
         return self._fits[key]
 
     def search_options(
@@ -202,7 +202,8 @@ def group_by_kind(
     return dict(kinds)
 
 
-def _analyze_request(request: Request, shape: Shape) -> ShapeFit | None:
+def _make_shape_fit(request: Request, shape: Shape) -> ShapeFit | None:
+    """Return the facts about servers of a request on hosts of a shape, or ``None``."""
     suitable = shape.find_suitable_providers(request)
     if suitable is None:
         return None

@@ -125,7 +125,7 @@ class _RollingSearch:
         for server in occupants.servers:
             self._on[server.source][server.server] = server
         self._kinds = {
-            server.server: cloud.number_strict_request(server) for server in occupants.servers
+            server.server: cloud.find_kind_by_strict_request(server) for server in occupants.servers
         }
         self._problem = build_problem(cloud, self._group_by_kind(occupants.servers), ())
         self._packing = Packing(self._problem)
@@ -193,7 +193,9 @@ class _RollingSearch:
         self._packing.occupy_host(move.target, move.after, request.limits)
         shared = requests.find_shared_amounts(self._cloud.snapshot, move.after)
         if shared != request.shared:
-            self._kinds[move.server] = self._cloud.number_request(request._replace(shared=shared))
+            self._kinds[move.server] = self._cloud.find_kind_of_request(
+                request._replace(shared=shared)
+            )
         del self._on[move.source][move.server]
         moved = ServerMove(move.server, move.target, move.after, {})
         self._on[move.target][move.server] = moved
@@ -207,7 +209,7 @@ def can_never_be_empty(cloud: DrainCloud, emptied: Collection[str], effort: floa
     """
     servers = cloud.find_occupants(cloud.hosts).servers
     leaving = [server for server in servers if server.source in set(emptied)]
-    lax = [cloud.requests[cloud.number_lax_request(server)] for server in leaving]
+    lax = [cloud.requests[cloud.find_kind_by_lax_request(server)] for server in leaving]
     amounts = [requests.build_lax_request(cloud.snapshot, server.before) for server in servers]
     return not (
         _can_fit_all(cloud.without_servers, leaving, lax, emptied, effort)
@@ -230,7 +232,7 @@ def _can_fit_all(
     """
     kinds = defaultdict[KindNumber, list[ServerMove]](list)
     for server, request in zip(servers, requested, strict=True):
-        kinds[cloud.number_request(request._replace(shared=()))].append(server)
+        kinds[cloud.find_kind_of_request(request._replace(shared=()))].append(server)
     packing = pack_servers(build_problem(cloud, kinds, emptied), effort)
     return packing.bound >= packing.server_count
 

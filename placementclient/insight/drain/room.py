@@ -124,7 +124,7 @@ class RoomProblem:
         counts: list[int] = []
         for new in range(1, self.new_count + 1):
             lacking = tuple(max(0, new * n - room[at]) for at, n in needs)
-            fewest = _bound_leaving_servers(lacking, frees)
+            fewest = _compute_fewest_leaving_servers(lacking, frees)
             if fewest is None:
                 break
             counts.append(fewest)
@@ -239,7 +239,7 @@ def _group_by_host(
     return by_host
 
 
-def _bound_leaving_servers(
+def _compute_fewest_leaving_servers(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
     """Return a lower bound for the servers that free amounts; ``None``: not even all of them do.
@@ -247,7 +247,7 @@ def _bound_leaving_servers(
     :param lacking: the amount to free at each index
     :param frees: of each server, the amount that it frees at each index
     """
-    least = _bound_by_single_amounts(lacking, frees)
+    least = _compute_fewest_by_single_amounts(lacking, frees)
     if least is None:
         return None
     level = {(lacking, 0)}
@@ -263,10 +263,10 @@ def _bound_leaving_servers(
     return max(MOST_LEAVING + 1, least)
 
 
-def _bound_by_single_amounts(
+def _compute_fewest_by_single_amounts(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
-    """Return the bound of :func:`_bound_leaving_servers` from each index of the amounts alone.
+    """Return the bound of :func:`_compute_fewest_leaving_servers` by each index alone.
 
     :return: ``None``: not even all servers free enough
     """

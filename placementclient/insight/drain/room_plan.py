@@ -67,7 +67,7 @@ def decide_room(
     :param effort: how long to search for what the packing by best fit does not find, in seconds
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
-    kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
+    kind, others = cloud.find_kind_of_request(new.request), set(cloud.hosts).difference(chosen)
     servers = [ServerMove('', '', {}, {})] * new.server_count
     packing = pack_servers(build_problem(cloud, {kind: servers}, others), effort)
     if packing.is_complete:
@@ -84,10 +84,10 @@ def decide_room(
     states = {s.server: cloud.find_departure(s.server).state for s in occupants.servers}
     servers = sorted(occupants.servers, key=lambda s: states[s.server] is MoveState.COLD)
     movable = (s for s in servers if states[s.server] is not MoveState.CANNOT_MOVE)
-    kinds = group_by_kind(movable, cloud.number_strict_request)
+    kinds = group_by_kind(movable, cloud.find_kind_by_strict_request)
     strict = find_ordered_moves(build_room(kinds), cloud.snapshot, pace, effort)
     lax = FewestMoves(strict.bound)
-    least = group_by_kind(servers, cloud.number_lax_request)
+    least = group_by_kind(servers, cloud.find_kind_by_lax_request)
     if not is_certain and least != kinds and (strict.bound is None or strict.bound > 1):
         lax = find_fewest_moves(build_room(least), cpsat.Budget(effort))
     return _combine_results(cloud, packing.placed_count, occupants, strict, lax)

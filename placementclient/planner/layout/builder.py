@@ -43,8 +43,8 @@ def build_target_state(
             if provider.before is None:
                 created.setdefault(provider.name, root.name)
     if not causes:
-        moved = _take_from_sources(target_state)
-        reserving = _give_to_targets(target_state, moved)
+        moved = _take_amounts_from_sources(target_state)
+        reserving = _give_amounts_to_targets(target_state, moved)
         causes += _apply_stated_inventories(target_state)
         causes += _apply_whole_entries(target_state)
         causes += _lower_reserved(target_state, moved, reserving)
@@ -206,7 +206,7 @@ class _TreeBuilder(TargetProviders):
                 added[InventoryKey(target.uuid, name)] = amount
 
 
-def _take_from_sources(target_state: TargetState) -> dict[InventoryKey, Inventory]:
+def _take_amounts_from_sources(target_state: TargetState) -> dict[InventoryKey, Inventory]:
     """Take the moved amounts off the sources; return the inventories that they had before.
 
     :return: by provider and class
@@ -236,7 +236,7 @@ def _take_from_sources(target_state: TargetState) -> dict[InventoryKey, Inventor
     return moved
 
 
-def _give_to_targets(
+def _give_amounts_to_targets(
     target_state: TargetState, moved: Mapping[InventoryKey, Inventory]
 ) -> set[InventoryKey]:
     """Add the moved amounts to the targets.

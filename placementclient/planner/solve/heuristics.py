@@ -77,7 +77,7 @@ def find_overfull_part(problem: NumberedProblem) -> NumberedProblem | None:
     return None if left else NumberedProblem(problem.bins, tuple(groups))
 
 
-def _weigh_group(problem: NumberedProblem, group: int) -> float:
+def _compute_least_share(problem: NumberedProblem, group: int) -> float:
     """Return the smallest share of a bin that an item of a group takes, over its options."""
     return min(
         max(demand.amount / max(problem.bins[demand.bin].free, 1) for demand in demands)
@@ -107,7 +107,9 @@ def _fit_items(
         if not _take_room(free, demands, 1):
             return None
         placements[group].append((Part(option, _sum_amounts(demands)),))
-    for index in sorted(range(len(problem.groups)), key=lambda n: -_weigh_group(problem, n)):
+    for index in sorted(
+        range(len(problem.groups)), key=lambda n: -_compute_least_share(problem, n)
+    ):
         later = explored_options[index] if explored_options else ()
         if not _place_group(
             problem, problem.groups[index], free, placements[index], is_even, later

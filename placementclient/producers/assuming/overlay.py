@@ -172,7 +172,7 @@ def add_servers(
     drain.hosts = list(roots)
     nova = build_request(cloud.snapshot)
     request = parse_request(nova.first)
-    number = drain.number_request(request)
+    number = drain.find_kind_of_request(request)
     problem = build_problem(drain, {number: ()}, ())
     servers: dict[str, Consumer] = {}
     placed = _place_servers(problem, number, request, count)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from placementclient.hosts import assignments
-from placementclient.hosts.balance import Scope, complete_rows
+from placementclient.hosts.balance import Scope, add_unexplained_rows
 from placementclient.hosts.libvirt import Domain
 from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.specification import assignments as rows_of_files
@@ -9,7 +9,7 @@ from tests.unit.hosts.test_assignments import facts, snapshot
 
 
 def settled(results, cloud, scope):
-    rows, contradictions, lines = complete_rows(results, cloud, scope)
+    rows, contradictions, lines = add_unexplained_rows(results, cloud, scope)
     reasons = {
         contradiction.facts['consumer']: contradiction.reason for contradiction in contradictions
     }
