@@ -58,7 +58,10 @@ class _AtomicRollback(_AtomicMerge):
     """
 
     def _get_reviewed_usage(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
-        """Return the reviewed usage of an overcommitted inventory to which nothing is added."""
+        """Return the reviewed usage of an overcommitted inventory to which nothing is added.
+
+        :param gains: how much the change adds to the usage, by provider UUID and class
+        """
         return 0 if gains[uuid][name] > 0 else super()._get_reviewed_usage(uuid, name, gains)
 
     def _refuse_inadmissible_consumers(self) -> None:

@@ -167,7 +167,11 @@ def suggest_arguments(
 def _suggest_instead_of_unknown(
     parsers: Sequence[argparse.ArgumentParser], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
-    """Return a sentence on what unknown arguments of a command may mean, or an empty text."""
+    """Return a sentence on what unknown arguments of a command may mean, or an empty text.
+
+    :param parsers: that of the command, and that of the program
+    :param typed: the arguments of the command as they were typed
+    """
     options = _list_documented_options(parsers)
     words = [word.partition('=')[0].lstrip('-') for word in unknown if word.startswith('-')]
     for word in _list_positional_arguments(parsers):
@@ -188,7 +192,7 @@ def _suggest_near_options(program: str, words: Sequence[str], options: Sequence[
         return _suggest_options(near)
     if not near and 'column' not in options and _OUTPUT & set(words):
         return '. The command prints no table'
-    return f'{_suggest_options(near)}{_name_commands_with(f"--{words[0]}")}'.replace('?.', '?')
+    return f'{_suggest_options(near)}{_describe_commands_with(f"--{words[0]}")}'.replace('?.', '?')
 
 
 def _suggest_options(near: Iterable[str]) -> str:
@@ -197,7 +201,7 @@ def _suggest_options(near: Iterable[str]) -> str:
     return f'. {hint}' if hint else ''
 
 
-def _name_commands_with(option: str) -> str:
+def _describe_commands_with(option: str) -> str:
     """Return a sentence with the commands that have an option; empty: none has it."""
     commands = [
         point.name.replace('_', ' ')
@@ -236,10 +240,10 @@ def _suggest_other_command(
         return f'. Type: {" ".join(f"--resource {word}" for word in unknown)}'
     if unknown[0].replace('.', '').isdecimal():
         return f'. A value follows its = without a blank: NAME={unknown[0]}'
-    return _type_arguments_elsewhere(parsers[0].prog, options, unknown, typed)
+    return _find_line_with_arguments(parsers[0].prog, options, unknown, typed)
 
 
-def _type_arguments_elsewhere(
+def _find_line_with_arguments(
     program: str, options: Sequence[str], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
     """Return the line of another command, or the option, that takes the unknown arguments."""

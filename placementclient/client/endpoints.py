@@ -21,7 +21,10 @@ LIST_LIMIT, LIST_TIMEOUT = 2 << 30, 1800.0
 
 
 class Endpoint(NamedTuple):
-    """A route of the service: a method, a path, and the first microversion that has them."""
+    """A route of the service: a method, a path, and the first microversion that has them.
+
+    :param template: the path with placeholders in braces
+    """
 
     method: str
     template: str

@@ -155,7 +155,10 @@ class Direct(plugin.FixedEndpointPlugin):
         return dict(self._headers)
 
     def get_connection_params(self, session: Session) -> plugin.ConnectionParams:
-        """Mount the transport: a session calls this before each request."""
+        """Mount the transport, and return the parameters of keystoneauth for a connection.
+
+        A session calls this before each request.
+        """
         adapters, url = session.session.adapters, str(self.endpoint)
         if url not in adapters:
             # Not mount(): it moves the adapters about while other threads may look through them.

@@ -57,7 +57,10 @@ def read_text(path: str, needed: FileKind, *others: FileKind, most_bytes: int = 
 
 
 def decode_text(content: bytes, path: str, needed: FileKind, *others: FileKind) -> str:
-    """Return the text of a UTF-8 file; refuse a file of another kind."""
+    """Return the text of a UTF-8 file; refuse a file of another kind.
+
+    :param needed: the kind that errors name; the file may be of one of ``others`` too
+    """
     kinds.check_kind(content, path, needed, *others)
     return texts.decode_text(content, path)
 
@@ -80,7 +83,10 @@ def write_document(path: str, document: object) -> None:
 
 
 def read_document(path: str, needed: FileKind, *others: FileKind) -> Any:
-    """Return a document of JSON or YAML, as OpenStackClient and the APIs print lists."""
+    """Return a document of JSON or YAML, as OpenStackClient and the APIs print lists.
+
+    :param needed: the kind that errors name; the file may be of one of ``others`` too
+    """
     content = read_bytes(path, needed, TYPED_LIMIT)
     text, source = decode_text(content, path, needed, *others), FileContent(path, content, needed)
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
@@ -117,7 +123,10 @@ def write_snapshot(path: str, snapshot: Snapshot) -> None:
 
 
 def read_bytes(path: str, needed: FileKind, most_bytes: int) -> bytes:
-    """Return the decompressed content of a file; refuse more than ``most_bytes``."""
+    """Return the decompressed content of a file; refuse more than ``most_bytes``.
+
+    :param needed: the kind that errors name
+    """
     with system.explain_errors(path, needed), contextlib.ExitStack() as stack:
         is_named = path != STANDARD
         raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer

@@ -87,6 +87,7 @@ def _make_objection(
 
     :param rest: the consumer without the allocations that would be freed
     :param known: the names of the lists of Nova that are known
+    :param verdict: on the allocations of the consumer
     """
     if consumer.type == MIGRATION and not verdict.is_under_way:
         reason = _IS_MIGRATION if 'migrations' in known else _NO_MIGRATIONS

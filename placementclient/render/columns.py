@@ -170,6 +170,7 @@ def _number_candidate_rows(
     """Yield a row for each provider of each candidate.
 
     :param first: the number of the first candidate
+    :param summaries: of the providers, by UUID
     """
     for number, candidate in enumerate(candidates, first):
         for uuid in candidate.allocations:

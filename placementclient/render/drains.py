@@ -145,7 +145,10 @@ def has_requests(cloud: DrainCloud) -> bool:
 
 
 def describe_uncertain_servers(cloud: DrainCloud, servers: Sequence[str]) -> str:
-    """Return the sentence about servers that can move by their amounts, but not certainly."""
+    """Return the sentence about servers that can move by their amounts, but not certainly.
+
+    :param servers: their UUIDs
+    """
     advice = '' if has_requests(cloud) else f'. {_ADD_REQUESTS}'
     return f'Not certain: {join_names(servers, 20)}{advice}'
 

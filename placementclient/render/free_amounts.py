@@ -32,7 +32,10 @@ def describe_zone(name: str) -> str:
 def sum_free_amounts(
     cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
 ) -> list[FreeAmounts]:
-    """Return the free amounts of the other hosts after the moves, by zone and class."""
+    """Return the free amounts of the other hosts after the moves, by zone and class.
+
+    :param emptied: the UUIDs of the roots of the emptied hosts
+    """
     changes = sum_gains((move.before, move.after) for move in moves)
     sums: dict[tuple[str, str], FreeAmounts] = {}
     for root in set(cloud.hosts).difference(emptied):

@@ -115,6 +115,7 @@ def make_capacity_metrics(
     :param quotas: limits by project UUID and resource
     :param assuming: the paths of the files of assumptions
     :param traits: patterns of the names of traits to export
+    :param aggregates: those of Nova, for the zones of hosts
     :raises errors.PlacementError: if prometheus_client is not installed
     """
     samples: dict[str, Samples] = {

@@ -173,7 +173,10 @@ def _summarize_deviations(deviations: Collection[Finding]) -> str:
 
 
 def list_deviations(changes: Iterable[Change], deviations: Iterable[Finding]) -> Output:
-    """Return a table with a row for each tree that is as planned, then for each deviation."""
+    """Return a table with a row for each tree that is as planned, then for each deviation.
+
+    :param deviations: of all changes
+    """
     by_tree = _group_by_tree(deviations)
     rows: list[tuple[object, ...]] = []
     for change in changes:

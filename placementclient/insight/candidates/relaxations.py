@@ -83,6 +83,7 @@ class RelaxationSearch:
 
     :param ask: sends a request to the service; ``None``: send none
     :param states: providers whose inventories show which amounts to try
+    :param matcher: decides which trees satisfy requirements
     """
 
     def __init__(

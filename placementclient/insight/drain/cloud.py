@@ -154,7 +154,11 @@ class DrainCloud:
         return occupants
 
     def _add_consumer(self, occupants: Occupants, consumer: Consumer, root_uuid: str) -> None:
-        """Add a consumer on a host to the lists to which it belongs."""
+        """Add a consumer on a host to the lists to which it belongs.
+
+        :param occupants: its lists get the consumer
+        :param root_uuid: of the host
+        """
         if unmovable := self._find_unmovable(consumer, root_uuid):
             occupants.unsettled.append(self._make_unsettled_finding(unmovable, root_uuid))
             return

@@ -187,8 +187,7 @@ class Packing:
     ) -> Iterator[tuple[int, _Rank, HostOption]]:
         """Yield the hosts of a shape with room for a server, the fullest first.
 
-        A host comes again until it is full. With it come the surplus of the fit, its rank, and an
-        option there.
+        A host comes again until it is full.
 
         Between two hosts the caller places servers, on hosts of this shape only on the last one.
         With less room, that one moves to the left in the ranks, and none from the right of
@@ -196,6 +195,7 @@ class Packing:
 
         :param kind: of the server
         :param fit: the facts about servers of the kind on hosts of the shape
+        :return: for each the surplus of the fit, the rank of the host, and an option there
         """
         totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
         needed = dict(fit.sums.local)
@@ -221,7 +221,7 @@ class Packing:
             place += 1
 
     def _list_ranking_entries(self, number: HostNumber) -> Iterator[tuple[list[_Rank], _Rank]]:
-        """Yield each ranking of a host's shape, with the entry of the host there."""
+        """Yield each ranking of the hosts of a host's shape, with the entry of the host there."""
         room, shape = self.room[number], self.problem.hosts[number].shape
         totals, score = self.problem.shapes[shape].totals, 0.0
         for at, weight in self._weights[shape]:

@@ -64,7 +64,10 @@ class PatternModel:
     def _add_counts(
         self, problem: PackingProblem, group: AlikeHosts
     ) -> dict[Piece, cp_model.IntVar]:
-        """Add the number of servers of each piece of a group, limited by its free amounts."""
+        """Add and return the variables for the number of servers of each piece of a group.
+
+        The free amounts of the group limit them.
+        """
         counts = {}
         for piece in group.options:
             fitting = len(group.hosts) * group.count_fitting_servers(piece)

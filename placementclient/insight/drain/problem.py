@@ -155,6 +155,7 @@ class PackingProblem:
         """Return the search for options of a kind on a host of a suitable shape with some room.
 
         :param pools: by default the free amounts of the problem
+        :param room: the free amounts of the host
         """
         fit = self.find_shape_fit(kind, shape)
         assert fit is not None

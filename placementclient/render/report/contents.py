@@ -243,14 +243,14 @@ def _pair_losses_with_gains(
         while leaving or coming:
             amount = min(next(iter(end.values())) for end in (leaving, coming) if end)
             ends = (
-                _take_from_first_provider(leaving, amount),
-                _take_from_first_provider(coming, amount),
+                _take_amount_from_first_provider(leaving, amount),
+                _take_amount_from_first_provider(coming, amount),
             )
             source, target = (names.get(uuid or '', uuid) for uuid in ends)
             yield PlannedRow(change.uuid, name, amount, source, target, name, RowLabel.MAPPED)
 
 
-def _take_from_first_provider(by_provider: dict[str, int], amount: int) -> str | None:
+def _take_amount_from_first_provider(by_provider: dict[str, int], amount: int) -> str | None:
     """Take an amount off the first provider, and return its UUID; ``None`` if there is none.
 
     :param by_provider: amounts by UUID
