@@ -127,7 +127,10 @@ def _list_paths_by_server(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
 def _list_servers_by_host(
     hosts: Sequence[HostFacts], snapshot: Snapshot | None
 ) -> Iterator[tuple[HostFacts, Sequence[Domain], _Allocated]]:
-    """Yield each host with its servers and their allocations, without servers of several hosts."""
+    """Yield each host with its servers and their allocations, without servers of several hosts.
+
+    :param snapshot: ``None``: no allocations are known
+    """
     several = {uuid for uuid, paths in _list_paths_by_server(hosts).items() if len(paths) > 1}
     for facts in hosts:
         allocated = _list_allocations(snapshot, facts.hostname)

@@ -54,7 +54,10 @@ class ReportedNames(NamedTuple):
 
 
 def describe_absent_name(name: Finding) -> str:
-    """Return the sentence about a name that no provider has, with a similar name."""
+    """Return the sentence about a name that no provider has, with a similar name.
+
+    :param name: the finding about it
+    """
     return _SENTENCES[name.kind].format(name.subject, hint=name.facts.get('hint', ''))
 
 

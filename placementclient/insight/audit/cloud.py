@@ -272,7 +272,10 @@ class Cloud:
         )
 
     def find_skip_reason(self, consumer_uuid: str) -> str:
-        """Return the reason not to judge a server at this moment; empty if there is none."""
+        """Return the reason not to judge a server at this moment; empty if there is none.
+
+        :param consumer_uuid: of the server
+        """
         if consumer_uuid in self._unsettled:
             return CHANGED
         server = self.servers.get(consumer_uuid)

@@ -95,7 +95,7 @@ class TreeMatcher:
         }
 
     def find_satisfying_trees(self, retained: frozenset[Requirement]) -> set[str]:
-        """Return the roots of the trees that satisfy some requirements.
+        """Return the UUIDs of the roots of the trees that satisfy some requirements together.
 
         :param retained: these requirements
         """
@@ -103,7 +103,7 @@ class TreeMatcher:
         return {root for root in plausible if self.is_satisfied_in(root, retained)}
 
     def is_met(self, retained: frozenset[Requirement]) -> bool:
-        """Return True if any tree satisfies some requirements.
+        """Return True if any tree satisfies some requirements together.
 
         :param retained: these requirements
         """

@@ -76,7 +76,7 @@ class NearestTreeSearch:
         return dict((promising or near)[:most_trees])
 
     def _find_eligible_trees(self) -> Collection[str]:
-        """Return the root that the request names, or the roots of all but sharing providers."""
+        """Return the UUID of the root that the request names, or those of all but sharing ones."""
         trees = self._topology.trees
         eligible = {root for root, states in trees.items() if not all(map(is_sharing, states))}
         for need in self._needs:

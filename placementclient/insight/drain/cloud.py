@@ -78,7 +78,7 @@ class DrainCloud:
         return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
     def with_snapshot(self, snapshot: Snapshot) -> DrainCloud:
-        """Return the cloud with another snapshot; equal requests have the same numbers in both."""
+        """Return the cloud with another snapshot; each kind of servers keeps its number."""
         cloud = DrainCloud(snapshot, self.knowledge, self._keep_free, self._audit)
         cloud.requests, cloud._numbers = self.requests, self._numbers
         return cloud

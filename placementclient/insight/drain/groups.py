@@ -49,7 +49,7 @@ class AlikeHosts:
 
 
 def group_alike_hosts(problem: PackingProblem) -> list[AlikeHosts]:
-    """Return groups of the hosts that have room for at least one request."""
+    """Return the hosts that have room for at least one request, in groups of equal ones."""
     kinds = {
         shape: {
             kind: fit for kind in problem.servers if (fit := problem.find_shape_fit(kind, shape))

@@ -184,7 +184,7 @@ class _RollingSearch:
         return True
 
     def _apply_move(self, move: ServerMove) -> None:
-        """Move a server that the ledger has moved already; a shelved one leaves its host."""
+        """Move a server that the ledger has moved already; a shelved one only leaves its host."""
         if move.target is None:
             self._packing.occupy_host(move.source, move.before, (), -1)
             return

@@ -140,6 +140,7 @@ class TargetProviders:
         """Record the cause that two entries are about the same provider.
 
         :param first: the other entry
+        :param uuid_or_name: of the provider
         """
         state = self._snapshot.find(uuid_or_name)
         self.record_cause(
