@@ -34,7 +34,7 @@ from placementclient.changes.tree_attempts import (
 from placementclient.changes.tree_queue import (
     OutcomeUnknown,
     make_result,
-    raise_unknown_outcome,
+    translate_lost_answers,
 )
 from placementclient.changes.written_values import find_repeated_writes
 from placementclient.client import errors
@@ -142,7 +142,7 @@ class Carrier(Inspector):
                 return self.leave_alone(change, reason, TreeState.FAILED)
 
         try:
-            with raise_unknown_outcome():
+            with translate_lost_answers():
                 return attempts.retry_conflicts(
                     self.client, attempt_once, conflicts=self._retried_errors
                 )

@@ -16,7 +16,7 @@ from placementclient.changes.operations import Operation
 from placementclient.changes.progress import Progress, make_progress
 from placementclient.changes.records import operations
 from placementclient.changes.tree_merge import merge_change
-from placementclient.changes.tree_queue import raise_unknown_outcome
+from placementclient.changes.tree_queue import translate_lost_answers
 from placementclient.changes.written_values import is_request_lost
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -163,7 +163,7 @@ class Inspector:
 
         :param backward: whether the change is rolled back
         """
-        with raise_unknown_outcome():
+        with translate_lost_answers():
 
             def attempt() -> tuple[Snapshot, MergeResult]:
                 return self._read_and_merge_once(

@@ -163,8 +163,8 @@ class TreeQueue:
 
 
 @contextlib.contextmanager
-def raise_unknown_outcome() -> Iterator[None]:
-    """Raise :class:`OutcomeUnknown` if a request in this block has no answer."""
+def translate_lost_answers() -> Iterator[None]:
+    """Turn the error of a request without an answer in this block into :class:`OutcomeUnknown`."""
     try:
         yield
     except errors.NoAnswer as reason:

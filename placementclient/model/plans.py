@@ -374,6 +374,7 @@ class Plan:
         )
 
     def _root_uuids(self) -> dict[str, str]:
+        """Return the UUIDs of the roots of all trees by name."""
         return {name: uuid for change in self.changes for uuid, name in change.roots.items()}
 
     @functools.cached_property

@@ -242,6 +242,7 @@ def _is_of_deleted(servers: Collection[Server]) -> bool:
 
 
 def _rank_by_recency(server: Server) -> tuple[bool, str, bool]:
+    """Return a key to sort the records of one server by: the latest one comes last."""
     is_alive, updated = not server.is_deleted, normalize_time(server.updated)
     return is_alive and updated is None, updated or '', is_alive
 
@@ -334,7 +335,7 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
         return self.status in _RETURNED
 
     @property
-    def is_finished(self) -> bool:
+    def is_awaiting_confirmation(self) -> bool:
         """Return whether it waits to be confirmed or reverted."""
         return self.status == 'finished'
 

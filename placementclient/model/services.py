@@ -135,6 +135,7 @@ class Hypervisor(ListRecord, frozen=True):
 
 
 def _make_resources(**amounts: int | None) -> dict[str, int]:
+    """Return amounts by class, without those that are ``None``."""
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 

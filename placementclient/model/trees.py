@@ -44,21 +44,22 @@ def find_inconsistency(providers: Iterable[Provider]) -> str | None:
     for provider in by_uuid.values():
         parent = provider.parent_provider_uuid
         if parent is not None and parent not in by_uuid:
-            return f'the parent of {_describe(provider)}, {parent}, is missing'
+            return f'the parent of {_describe_provider(provider)}, {parent}, is missing'
         children.setdefault(parent, []).append(provider)
     pending = [(root, root.uuid) for root in children.get(None, ())]
     for provider, root in pending:
         if provider.root_uuid != root:
-            return f'{_describe(provider)} is not in the tree of its root, {provider.root_uuid}'
+            named = _describe_provider(provider)
+            return f'{named} is not in the tree of its root, {provider.root_uuid}'
         pending.extend((child, root) for child in children.get(provider.uuid, ()))
     reached = {provider.uuid for provider, _ in pending}
     for provider in by_uuid.values():
         if provider.uuid not in reached:
-            return f'the parents of {_describe(provider)} are a circle'
+            return f'the parents of {_describe_provider(provider)} are a circle'
     return None
 
 
-def _describe(provider: Provider) -> str:
+def _describe_provider(provider: Provider) -> str:
     return f'{provider.name!r} ({provider.uuid})'
 
 

@@ -54,11 +54,11 @@ def decode_images(document: object, path: str, servers: Iterable[Server] = ()) -
     :param servers: the servers whose root volumes are looked for
     """
     by_id = {}
-    for place in _locate_images(document, path, 'images'):
+    for place in _locate_records(document, path, 'images'):
         by_id[str(place.fields.get('id')).lower()] = decode_image(place.fields, path, place.name)
     volumes: dict[str, list[Mapping[str, Any]]] = {}
     if isinstance(document, Mapping) and _VOLUMES in document:
-        for place in _locate_images(document, path, _VOLUMES):
+        for place in _locate_records(document, path, _VOLUMES):
             for attachment in place.fields.get('attachments') or ():
                 record = {**place.fields, 'device': attachment.get('device')}
                 volumes.setdefault(str(attachment.get('server_id')).lower(), []).append(record)
@@ -83,7 +83,8 @@ def decode_image(document: object, path: str, name: str = 'image') -> Image:
     return replace(convert_record(place, Image), properties=_select_texts(values))
 
 
-def _locate_images(document: object, path: str, key: str) -> list[RecordPlace]:
+def _locate_records(document: object, path: str, key: str) -> list[RecordPlace]:
+    """Return the records of a list, alone or under its key in a document, with their positions."""
     records = document.get(key) if isinstance(document, Mapping) else document
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         raise RecordPlace(path, key, {}).make_error(f'not a list of {key}')

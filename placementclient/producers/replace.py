@@ -197,6 +197,7 @@ def _find_renamed_provider(client: Client, request: Replacement, old: Provider |
 
 
 def _choose_name(request: Replacement, old: Provider) -> str:
+    """Return the name after the replacement: the requested one, or that of the old provider."""
     typed = old.name if is_uuid(request.old) else request.old
     return request.name or restore_name(typed, old.uuid)
 

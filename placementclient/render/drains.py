@@ -115,7 +115,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
     if len(blocked) > _NAMED:
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
     if rolling.verdict is DrainVerdict.UNDETERMINED:
-        advice = 'Make' if has_requests(cloud) else f'{_ADD_REQUESTS}, or make'
+        advice = 'Make' if has_known_requests(cloud) else f'{_ADD_REQUESTS}, or make'
         messages.append(f'{advice} smaller batches (--batch)')
     moves = () if blocked else rolling.moves
     messages += [
@@ -139,7 +139,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, steps, facts)
 
 
-def has_requests(cloud: DrainCloud) -> bool:
+def has_known_requests(cloud: DrainCloud) -> bool:
     """Return whether it is known what the servers require of a host (``--requests``)."""
     return cloud.knowledge.consumers is not None
 
@@ -149,7 +149,7 @@ def describe_uncertain_servers(cloud: DrainCloud, servers: Sequence[str]) -> str
 
     :param servers: their UUIDs
     """
-    advice = '' if has_requests(cloud) else f'. {_ADD_REQUESTS}'
+    advice = '' if has_known_requests(cloud) else f'. {_ADD_REQUESTS}'
     return f'Not certain: {join_names(servers, 20)}{advice}'
 
 
@@ -276,7 +276,9 @@ def list_next_steps(cloud: DrainCloud, findings: Iterable[Finding]) -> list[str]
     if not commands:
         return []
     rest = ['Run the commands of the other rows that cannot move'] if commands[_NAMED:] else []
-    again = 'Plan again, with the same command' if has_requests(cloud) else _PLAN_WITH_REQUESTS
+    again = (
+        'Plan again, with the same command' if has_known_requests(cloud) else _PLAN_WITH_REQUESTS
+    )
     return [*commands[:_NAMED], *rest, again]
 
 
@@ -303,7 +305,7 @@ def describe_gained_traits(cloud: DrainCloud, moves: Iterable[ServerMove]) -> It
     if differences:
         aggregates = cloud.knowledge.aggregates
         new = sorted(aggregates.get(name, name) for name in frozenset().union(*differences))
-        advice = '' if has_requests(cloud) else '. Use --requests if a flavor forbids one'
+        advice = '' if has_known_requests(cloud) else '. Use --requests if a flavor forbids one'
         yield (
             f'{format_count(len(differences), "server")} will have traits or aggregates that '
             f'their old host does not have: {join_names(new, _NAMED)}{advice}'

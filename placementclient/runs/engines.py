@@ -19,7 +19,7 @@ from placementclient.changes.tree_queue import (
     Reporter,
     TreeQueue,
     make_result,
-    raise_unknown_outcome,
+    translate_lost_answers,
 )
 from placementclient.client.http import Client
 from placementclient.model import snapshots
@@ -82,7 +82,7 @@ def apply(
             backward=backward,
         )
         with queue.stop_on_error():
-            with raise_unknown_outcome():
+            with translate_lost_answers():
                 _record_finished_changes(carrier, queue, workers, backward)
                 comparisons = _compare_startable_changes(
                     carrier, queue, workers, other_service, backward

@@ -237,7 +237,7 @@ def explain_unmovable_migration(
     :param audit: the command that audits the cloud
     """
     server = migration.server_uuid
-    if migration.is_finished:
+    if migration.is_awaiting_confirmation:
         reason = 'was resized or migrated to another host: confirm or revert that'
         return Unmovable(server, reason, f'openstack server resize confirm {server}')
     if not migration.is_over:

@@ -122,7 +122,10 @@ def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]
     """
     states = {server.uuid: server.state or '' for server in servers}
     for migration in migrations:
-        if migration.is_finished and states.get(migration.server_uuid) in ('', 'active'):
+        if migration.is_awaiting_confirmation and states.get(migration.server_uuid) in (
+            '',
+            'active',
+        ):
             states[migration.server_uuid] = 'resized'
     return states
 
