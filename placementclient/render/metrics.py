@@ -118,6 +118,7 @@ def make_capacity_metrics(
     :param aggregates: those of Nova, for the zones of hosts
     :raises errors.PlacementError: if prometheus_client is not installed
     """
+    # The order of the metrics is that of _METRICS.
     samples: dict[str, Samples] = {
         'openstack_project_usage': _sample_projects(snapshot, projects),
         'openstack_project_quota': _sample_quotas(quotas, projects),
@@ -154,6 +155,8 @@ def _sample_flavors(
     aggregates: Sequence[HostAggregate],
 ) -> dict[str, Samples]:
     """Return how many servers of each flavor fit, in all and on each host."""
+    names = {item.name for _, items in fits for item in items}
+    places = {name: _find_zone_and_filter(snapshot, name, aggregates) for name in names - {ALL}}
     return {
         'openstack_free_capacity_by_flavor_total': [
             ((flavor.name, str(flavor.is_public)), item.count)
@@ -162,10 +165,7 @@ def _sample_flavors(
             if item.name == ALL
         ],
         'openstack_free_capacity_hypervisor_by_flavor': [
-            (
-                (item.name, flavor.name, *_find_zone_and_filter(snapshot, item.name, aggregates)),
-                item.count,
-            )
+            ((item.name, flavor.name, *places[item.name]), item.count)
             for flavor, items in fits
             for item in items
             if item.name != ALL
@@ -272,7 +272,8 @@ def _find_zone_and_filter(
     One without is an empty text; several such aggregates are ``multiple``, as in os-capacity.
     """
     state = snapshot.find_by_name(host)
-    within = [name for name in aggregates if state is not None and name.uuid in state.aggregates]
-    zones = [name.zone for name in within if name.zone]
-    filters = [name.name for name in within if name.project_ids]
+    uuids = state.aggregates if state is not None else ()
+    within = [aggregate for aggregate in aggregates if aggregate.uuid in uuids]
+    zones = [aggregate.zone for aggregate in within if aggregate.zone]
+    filters = [aggregate.name for aggregate in within if aggregate.project_ids]
     return ''.join(zones[:1]), 'multiple' if len(filters) > 1 else ''.join(filters)
