@@ -3,6 +3,7 @@
 
 import bz2
 import contextlib
+import functools
 import gzip
 import io
 import itertools
@@ -13,14 +14,16 @@ import re
 import stat
 import tarfile
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from typing import IO, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import IO, NamedTuple, TypeVar
 
 from placementclient.basis import errors
 from placementclient.files import kinds, system
 from placementclient.hosts import libvirt
 from placementclient.hosts.libvirt import Domain, HostFacts, MediatedDevice
+
+T = TypeVar('T')
 
 #: How many bytes all files of a host may have, decompressed.
 SIZE_LIMIT = 64 * 2**20
@@ -80,54 +83,53 @@ def read_host(path: str) -> HostFacts:
     :raises errors.BadFile: if it is neither, is not complete, or has what it must not have: a link,
         a path that leaves it, more than 64 MiB, a file or a server twice
     """
-    hostname = ''
-    counted: tuple[int, ...] = ()
-    domains: dict[str, Domain] = {}
-    mdevs = defaultdict[str, list[MediatedDevice]](list)
-    cells: dict[int, int] = {}
-    parents: frozenset[str] | None = None
-    written = Counter[str]()
-    for name, file_path, content in _read_members(path):
-        folder, _, file = name.rpartition('/')
-        written[folder] += file.endswith('.xml')
-        if name == 'hostname':
-            hostname = libvirt.parse_hostname(content, file_path)
-        elif name == _COUNT:
-            counted = _parse_count(content, file_path)
-        elif name == 'capabilities.xml':
-            cells = libvirt.parse_numa_cells(content, file_path)
-        elif name == 'mdev_types':
-            parents = libvirt.parse_mdev_parents(content, file_path)
-        elif folder == 'domains' and file.endswith('.xml'):
-            domain = libvirt.parse_domain(content, file_path)
-            if (other := domains.setdefault(domain.uuid, domain)) is not domain:
-                reason = f'is of server {domain.uuid}, as {other.path} is: {_AGAIN}'
-                raise errors.BadFile(file_path, reason)
-        for device in filter(None, _parse_devices(name, content, file_path)):
-            mdevs[device.uuid].append(device)
+    members = {member.name: member for member in _read_members(path)}
+
+    def parse(name: str, parser: Callable[[bytes, str], T], default: T) -> T:
+        """Return what a parser makes of a file; the default if there is no such file."""
+        member = members.get(name)
+        return default if member is None else parser(member.content, member.path)
+
+    hostname = parse('hostname', libvirt.parse_hostname, '')
     if not hostname:
         raise errors.BadFile(path, 'has no file "hostname": not what the collector writes')
-    _check_count(path, counted, (written['domains'], written['nodedevs']))
+    folders = {folder: _list_xml_files(members, folder) for folder in ('domains', 'nodedevs')}
+    domains: dict[str, Domain] = {}
+    for member in folders['domains']:
+        domain = libvirt.parse_domain(member.content, member.path)
+        if (other := domains.setdefault(domain.uuid, domain)) is not domain:
+            reason = f'is of server {domain.uuid}, as {other.path} is: {_AGAIN}'
+            raise errors.BadFile(member.path, reason)
+    nodedevs = [libvirt.parse_mediated_device(m.content, m.path) for m in folders['nodedevs']]
+    no_devices: Iterator[MediatedDevice] = iter(())
+    parse_defined = functools.partial(libvirt.parse_mdevctl_list, is_active=False)
+    mdevs = defaultdict[str, list[MediatedDevice]](list)
+    for device in (
+        *filter(None, nodedevs),
+        *parse('mdevctl.json', libvirt.parse_mdevctl_list, no_devices),
+        *parse('mdevctl-defined.json', parse_defined, no_devices),
+    ):
+        mdevs[device.uuid].append(device)
+    no_count: tuple[int, ...] = ()
+    counted = parse(_COUNT, _parse_count, no_count)
+    _check_count(path, counted, (len(folders['domains']), len(folders['nodedevs'])))
     return HostFacts(
         hostname,
         path,
         tuple(sorted(domains.values(), key=lambda domain: domain.uuid)),
         {uuid: tuple(devices) for uuid, devices in sorted(mdevs.items())},
-        cells,
-        parents,
+        parse('capabilities.xml', libvirt.parse_numa_cells, {}),
+        parse('mdev_types', libvirt.parse_mdev_parents, None),
     )
 
 
-def _parse_devices(name: str, content: bytes, path: str) -> Iterable[MediatedDevice | None]:
-    """Return the mediated devices in a file of an archive; none if it is about something else.
-
-    :param name: the path of the file inside the archive
-    """
-    if name.startswith('nodedevs/') and name.endswith('.xml'):
-        return [libvirt.parse_mediated_device(content, path)]
-    if name not in ('mdevctl.json', 'mdevctl-defined.json'):
-        return ()
-    return libvirt.parse_mdevctl_list(content, path, is_active=name == 'mdevctl.json')
+def _list_xml_files(members: Mapping[str, ArchiveMember], folder: str) -> list[ArchiveMember]:
+    """Return the files of a folder that the collector has counted."""
+    return [
+        member
+        for name, member in members.items()
+        if posixpath.dirname(name) == folder and name.endswith('.xml')
+    ]
 
 
 def _parse_count(content: bytes, path: str) -> tuple[int, ...]:
