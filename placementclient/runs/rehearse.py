@@ -111,7 +111,7 @@ def _make_unlimited_provider(
 ) -> ProviderState:
     """Return a provider with inventories without limits for the allocations of a consumer.
 
-    :param planned: the provider in the plan; ``None``: a stand-in is made
+    :param planned: of the plan, or made for another consumer; ``None``: a stand-in is made
     """
     state = planned or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))

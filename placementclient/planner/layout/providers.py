@@ -90,7 +90,7 @@ class TargetProviders:
         """Return whether an entry may be about this tree, or about a provider that serves it.
 
         :param provider_name: the name of the entry
-        :param parents_by_name: by the name of a new provider, the name of its parent
+        :param parents_by_name: the names of the parents that entries state, by those of entries
         :param planned_names: of the providers of a plan that is made again; ``None``: no plan
         """
         state = self._snapshot.find(provider_name)
