@@ -47,7 +47,6 @@ _FIELD = re.compile(r'--([a-z_-]+)[ =](\S+)')
 _OTHER_FORMS = {
     'inventory delete': ('resource provider inventory delete', '--resource-class'),
     'aggregate set': ('resource provider aggregate set', '--aggregate'),
-    'resource provider list': ('resource provider show', ''),
     'resource provider set': ('resource provider set', '--name'),
 }
 
@@ -56,6 +55,8 @@ _OTHER_NAMES = {
     'provider tree delete': 'resource provider purge',
     'provider remove': 'resource provider delete',
     'provider rename': 'resource provider set',
+    'provider capacity': 'resource capacity show',
+    'provider usage list': 'resource usage list',
     'provider update': 'resource provider set',
     'inventory update': 'resource provider inventory set',
     'inventory add': 'resource provider inventory class create',
@@ -255,10 +256,22 @@ def _find_line_with_arguments(
     command, option = next(forms, ('', ''))
     if not command and 'tree' in options:
         return f'. Type: {" ".join(f"--tree {shlex.quote(word)}" for word in unknown)}'
+    command = command or _find_show_command(program, len([*before, *unknown]))
     if not command:
         return '. The command takes no more arguments'
     words = [*before, *(part for word in unknown for part in (option, word) if part)]
     return f'. Type: placement {command} {shlex.join(words)}'
+
+
+def _find_show_command(program: str, count: int) -> str:
+    """Return the command beside one that lists which shows an object of so many arguments."""
+    name = f'{program.partition(" ")[2].removesuffix(" list")} show'
+    for point in entry_points.find_entry_points(entry_points.COMMANDS):
+        if program.endswith(' list') and point.name.replace('_', ' ') == name:
+            options = getattr(entry_points.load_command(point), 'options', ())
+            if sum(not option.flags[0].startswith('-') for option in options) == count:
+                return name
+    return ''
 
 
 def _list_amendments(words: Sequence[str]) -> Iterator[str]:

@@ -346,7 +346,9 @@ class AuditCloud(ChangeCommand):
         subjects = cloud.list_subjects() if self.args.subject else set()
         for subject in self.args.subject:
             if subject not in subjects and all(f.subject != subject for f in findings):
-                near = suggest_similar(subject, subjects)
+                uuids = [u for u, server in cloud.servers.items() if server.name == subject]
+                near = f'. Servers have UUIDs: --subject {" or ".join(uuids)}' if uuids else ''
+                near = near or suggest_similar(subject, subjects)
                 message = (
                     f'--subject: no provider, consumer, aggregate, server or flavor is "{subject}"'
                     f'{near or ". Give a name of a provider, or a UUID of a consumer"}'

@@ -244,6 +244,8 @@ def _parse_shape(text: str) -> dict[str, int]:
         name, _, amount = part.strip().partition('=')
         if not name or not amount.isdecimal() or not int(amount) or name in shape:
             advice = advise_without_unit(name, amount)
+            if '=' not in text:
+                advice = ' For a flavor: --flavors nova or --flavors FILE'
             raise errors.UsageError(
                 f'--fits must be of form <resource_class>=<value>,..., such as VCPU=4,VGPU=1, each '
                 f'class once, each value above 0. {part!r} is not{advice and f".{advice}"}'

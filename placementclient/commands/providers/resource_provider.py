@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource providers."""
 
+import contextlib
 import functools
 import shlex
 from collections.abc import Sequence
@@ -56,8 +57,20 @@ class ListResourceProvider(base.Lister):
         if self.args.roots:
             providers = self._find_roots(providers)
         if not providers:
-            self.log_hint('No resource provider matches')
+            pattern = '' if has_pattern else self._suggest_pattern(name)
+            self.log_hint(f'No resource provider matches{pattern}')
         return columns.PROVIDER.make_table(providers, self.version)
+
+    def _suggest_pattern(self, name: str | None) -> str:
+        """Return a pattern for names that begin with an unknown one; it asks on a terminal only."""
+        providers: Sequence[Provider] = ()
+        if name and self.app.stderr.isatty():
+            with contextlib.suppress(PlacementError):
+                providers = api.resource_provider.list(self.client)
+        if not any(provider.name.startswith(name or '') for provider in providers):
+            return ''
+        pattern = shlex.quote(f'{name}*')
+        return f'. {name} is the whole name; names that begin with it: --name {pattern}'
 
     def _find_roots(self, providers: Sequence[Provider]) -> list[Provider]:
         known = {provider.uuid: provider for provider in providers}

@@ -147,10 +147,11 @@ def test_audit_can_be_limited_to_a_check_and_a_subject(audit):
     [
         ('hosst1', 'Did you mean "host1"?'),
         ('x', 'Give a name of a provider, or a UUID of a consumer'),
+        ('web9', 'Servers have UUIDs: --subject new'),
     ],
 )
 def test_audit_refuses_an_unknown_subject(audit, subject, near):
-    result = audit(f'--subject {subject}')
+    result = audit(f'--subject {subject}', servers=[DETAILED | {'name': 'web9'}])
     assert (result.status, result.stdout) == (1, '')
     message = 'no provider, consumer, aggregate, server or flavor is'
     assert result.stderr.splitlines()[-1] == f'--subject: {message} "{subject}". {near}'

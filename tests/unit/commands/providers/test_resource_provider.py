@@ -209,6 +209,21 @@ def test_provider_commands_send_and_print(play, case):
     play(case)
 
 
+def test_a_part_of_a_name_is_answered_with_a_pattern_on_a_terminal(placement, service, monkeypatch):
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    for name, providers, told in (
+        ('comp', [OTHER], ". comp is the whole name; names that begin with it: --name 'comp*'"),
+        ('other', [OTHER], ''),
+    ):
+        service.answer(
+            get(f'/resource_providers?name={name}', NONE),
+            get('/resource_providers', {'resource_providers': providers}),
+        )
+        result = placement(f'resource provider list --name {name}')
+        message = ' '.join(result.stderr.split())
+        assert (result.status, message) == (0, f'{NOTHING.rstrip()}{told}')
+
+
 def test_create_does_not_claim_a_provider_of_another_client(placement, service, monkeypatch):
     """The answer is lost, and there is another provider of that name."""
     monkeypatch.setattr('time.sleep', lambda _: None)
