@@ -345,8 +345,8 @@ def test_audit_counts_the_servers_that_it_skips(audit):
     assert (result.status, result.stdout) == (0, '[]\n')
     assert result.stderr.splitlines()[-1] == (
         '12 servers were not judged: lost00, lost01, lost02 and 8 more (changed in Nova after '
-        'the snapshot, or up to 10 minutes before); busy (it is under way: rebuilding). Audit '
-        'again later; if you gave files, with new ones'
+        'the snapshot, or up to 10 minutes before); busy (it is under way: rebuilding). Take '
+        'a new snapshot and new lists, and audit again'
     )
 
 
