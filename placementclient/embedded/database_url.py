@@ -43,19 +43,24 @@ def describe_failure(failure: Exception, url: str) -> str:
     if isinstance(failure, OSError):
         return failure.strerror or type(failure).__name__
     if isinstance(failure, exception.DBError | DBAPIError) and (parsed := _parse_url(url)):
-        message = (_find_driver_message(failure).strip() or type(failure).__name__).splitlines()[0]
-        if message == 'file is not a database':
-            return 'the file is not a SQLite database; a snapshot is for --snapshot FILE'
-        secrets = itertools.chain([parsed.password], *parsed.normalized_query.values())
-        if any(secret and str(secret) in message for secret in secrets):
-            return f'{type(failure).__name__}, with a message that has a secret of the URL{CHECKS}'
-        is_silent = isinstance(failure, exception.DBConnectionError)
-        return f'{message}{CHECKS}' if is_silent else message
+        return _describe_database_error(failure, parsed)
     # Only a text that is no URL comes this far, or an error that is not of a database.
     if os.path.isfile(url) or (url.startswith(('/', './', '../')) and '@' not in url):
         return f'it is a path; type sqlite:///{os.path.abspath(url)}'
     name = '' if isinstance(failure, ArgumentError) else f'{type(failure).__name__}; '
     return f'{name}a URL is {_EXAMPLES}'
+
+
+def _describe_database_error(failure: Exception, url: URL) -> str:
+    """Return what a database says, unless that has a secret of its URL."""
+    message = (_find_driver_message(failure).strip() or type(failure).__name__).splitlines()[0]
+    if message == 'file is not a database':
+        return 'the file is not a SQLite database; a snapshot is for --snapshot FILE'
+    secrets = itertools.chain([url.password], *url.normalized_query.values())
+    if any(secret and str(secret) in message for secret in secrets):
+        return f'{type(failure).__name__}, with a message that has a secret of the URL{CHECKS}'
+    is_silent = isinstance(failure, exception.DBConnectionError)
+    return f'{message}{CHECKS}' if is_silent else message
 
 
 def _find_driver_message(failure: BaseException) -> str:
