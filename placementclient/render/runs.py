@@ -2,6 +2,7 @@
 """The results of a run as rows and sentences."""
 
 import enum
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -23,6 +24,12 @@ from placementclient.planner.errors import IMPOSSIBLE
 from placementclient.render.columns import Output
 
 _AS_PLANNED = 'as planned'
+#: The most commands that restore a total; the others are counted.
+_MOST_RESTORATIONS = 3
+#: The sentence of the planner if a provider has less than is moved off it.
+_LOST_TOTAL = re.compile(
+    r'[^:]+: (?P<moved>\d+) (?P<name>\w+) are moved off (?P<provider>.+), which has (?P<total>\d+)'
+)
 _TREES = ('tree', 'state', 'reason')
 
 
@@ -78,24 +85,52 @@ def advise_planning_again(
         return
     roots: list[str] = []
     obstacles: list[str] = []
+    restorations: list[str] = []
     for tree in trees:
         planned = plan.find_change(tree.root_provider_uuid)
         roots += planned.roots.values() if planned else [tree.root_provider_name]
         obstacles.append(tree.reason.partition(IMPOSSIBLE)[2])
+        restorations.append(_describe_restoration(planned, obstacles[-1]))
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
     plan_again = 'Plan again for the trees that were left alone'
-    if any(obstacles):
-        reasons = join_first_sentences(list(filter(None, obstacles)))
+    if any(restorations):
+        yield from _advise_restoring(list(filter(None, restorations)), plan_path)
+        plan_again = 'Or plan again, with a corrected specification in place of the old plan'
+    others = [o for o, r in zip(obstacles, restorations, strict=True) if o and not r]
+    if others:
+        reasons = join_first_sentences(others)
         yield f'{reasons}. Change that in the cloud, or correct a copy of the specification'
-        if all(obstacles):
-            # Before that, the command fails for the same reason.
-            plan_again = 'Only then plan again, with a corrected specification as --spec'
-        else:
-            options.append('--skip-infeasible')
+    if all(obstacles) and not any(restorations):
+        # Before that, the command fails for the same reason.
+        plan_again = 'Only then plan again, with a corrected specification in place of the old plan'
+    elif any(obstacles) and not all(obstacles):
+        options.append('--skip-infeasible')
     options += [f'--tree {shlex.quote(name)}' for name in roots]
     yield (
         f'{plan_again}: placement resource provider reshape plan '
         f'--spec {shlex.quote(plan_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
+    )
+
+
+def _advise_restoring(restorations: Sequence[str], plan_path: str) -> Iterator[str]:
+    """Yield the commands that give providers their totals back, then that of the plan."""
+    yield from restorations[:_MOST_RESTORATIONS]
+    if more := len(restorations[_MOST_RESTORATIONS:]):
+        yield f'Do the same for {format_count(more, "more tree")}, by the reasons in the table'
+    yield f'Then apply again: placement resource provider reshape apply {shlex.quote(plan_path)}'
+
+
+def _describe_restoration(planned: Change | None, obstacle: str) -> str:
+    """Return the command that gives a provider the total back that a plan moves; else empty."""
+    match = _LOST_TOTAL.fullmatch(obstacle)
+    state = planned.before.find_by_name(match['provider']) if planned and match else None
+    if match is None or state is None or match['name'] not in state.inventories:
+        return ''
+    provider, name = shlex.quote(match['provider']), match['name']
+    total = state.inventories[name].total
+    return (
+        f'{match["provider"]} has {match["total"]} {name} now; the plan moves {match["moved"]}: '
+        f'placement resource provider inventory set {provider} --amend --resource {name}={total}'
     )
 
 

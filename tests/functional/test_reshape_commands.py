@@ -153,6 +153,12 @@ def test_apply_names_the_command_that_plans_a_changed_tree_again(placement, clou
     assert (tree['tree'], tree['state']) == ('compute1', 'left alone')
     command = 'resource provider reshape plan --spec plan.json --tree compute1 -o plan-2.json'
     assert f'placement {command}' in left.stderr
+    grown = 'resource provider inventory set compute1 --amend --resource VGPU=8'
+    steps = left.stderr[left.stderr.index('Next:') :]
+    assert f'compute1 has 7 VGPU now; the plan moves 8: placement {grown}\n' in steps
+    assert steps.count('VGPU now') == 1
+    assert 'are moved off' not in steps
+    assert 'Then apply again: placement resource provider reshape apply plan.json\n' in steps
     again = placement(f'{PREFIX} status plan.json -f json')
     assert again.status == errors.ExitStatus.DIFFERS
     assert json.loads(again.stdout)[0]['reason'] == f'left alone: {tree["reason"]}'
@@ -160,7 +166,6 @@ def test_apply_names_the_command_that_plans_a_changed_tree_again(placement, clou
     # As it stands; the eight of the specification are not there any more.
     anew = placement(command)
     assert (anew.status, 'which has 7' in anew.stderr) == (1, True), anew
-    grown = 'resource provider inventory set compute1 --amend --resource VGPU=8'
     assert placement(grown).status == 0
     assert placement(command).status == 0
     assert placement(f'{PREFIX} apply plan-2.json --yes').status == 0

@@ -43,7 +43,7 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     # Where every tree is in the way of the new plan, the command fails until that has changed.
     first, again = runs.advise_planning_again(plan, 'plan.json', trees[1:], 'plan-2.json')
     assert first.startswith('gpu1: no room. Change that')
-    assert again.startswith('Only then plan again, with a corrected specification as --spec: ')
+    assert again.startswith('Only then plan again, with a corrected specification in place of ')
 
 
 def make_run(states):
