@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usage by project, user, host or consumer."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from operator import attrgetter
@@ -63,6 +64,13 @@ def select_largest_lines(lines: list[UsageLine], count: int) -> Iterator[UsageLi
     """Yield the first ``count`` lines of each class; the lines are sorted by class."""
     for _, of_class in groupby(lines, attrgetter('resource_class')):
         yield from list(of_class)[:count]
+
+
+def count_equal_lines(shown: list[UsageLine], lines: list[UsageLine]) -> Counter[str]:
+    """Return the number of lines of each class that are left out and equal the last shown one."""
+    least = {line.resource_class: line.used for line in shown}
+    equal = Counter(s.resource_class for s in lines if s.used == least[s.resource_class])
+    return equal - Counter(s.resource_class for s in shown if s.used == least[s.resource_class])
 
 
 def sum_capacities(snapshot: Snapshot) -> dict[str, int]:

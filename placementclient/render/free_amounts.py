@@ -55,7 +55,7 @@ def sum_free_amounts(
 
 
 def describe_free_amounts(amounts: Collection[FreeAmounts]) -> Iterator[str]:
-    """Yield a sentence about the free amounts of each availability zone."""
+    """Yield the lines about the free amounts of each availability zone, one for each class."""
     has_zones = any(row['zone'] for row in amounts)
     for zone, rows in groupby(amounts, itemgetter('zone')):
         parts = []
@@ -71,4 +71,9 @@ def describe_free_amounts(amounts: Collection[FreeAmounts]) -> Iterator[str]:
                 else f'{name} none of {capacity}'
             )
         where = f' in {describe_zone(make_zone_alias(zone))}' if has_zones else ''
-        yield f'Free afterwards{where}: {"; ".join(parts)}'
+        heading = f'Left on the other hosts{where}:'
+        if parts[1:]:
+            yield heading
+            yield from (f'  {part}' for part in parts)
+        else:
+            yield f'{heading} {parts[0]}'

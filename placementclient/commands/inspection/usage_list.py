@@ -80,7 +80,9 @@ class ListUsage(base.Lister):
                 raise errors.BadArgument(f'No provider has inventory of {unknown[0]}{near}')
             lines = [line for line in lines if line.resource_class in classes]
         if self.args.top:
-            lines = [*usage.select_largest_lines(lines, self.args.top)]
+            every, lines = lines, [*usage.select_largest_lines(lines, self.args.top)]
+            for name, more in usage.count_equal_lines(lines, every).items():
+                self.log_hint(f'Left out: {more} with as much {name} as the last row')
         if unlisted := usage.sum_unlisted_usage(snapshot):
             self.log.warning(
                 f'Not in the table: {facts.format_with_units(unlisted)}. Placement counts it as '

@@ -122,7 +122,7 @@ def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypat
         'openstack server migrate --live-migration --host compute3 s1\n'
         'openstack server migrate --host compute2 s2\n',
         '2 servers to move: all have a place, in 1 wave\n'
-        'Free afterwards: VCPU 1 of 16, at most 1 on a provider\n',
+        'Left on the other hosts: VCPU 1 of 16, at most 1 on a provider\n',
     )
     assert placement(command + options) == expected
     images = [{'id': 'i', 'disk_format': 'raw'}]

@@ -162,7 +162,7 @@ def test_a_drain_on_a_terminal_says_how_to_copy_its_commands(plan, monkeypatch):
 def test_a_class_without_free_amounts_has_none_afterwards(plan):
     states = [provider('compute1', VCPU=2), provider('compute2', VCPU=2)]
     result = plan([consumer('s1', compute1={'VCPU': 2})], states=states)
-    assert result.stderr.endswith('Free afterwards: VCPU none of 2\n')
+    assert result.stderr.endswith('Left on the other hosts: VCPU none of 2\n')
 
 
 def test_drain_lists_each_command_that_a_host_waits_for(plan):
@@ -324,5 +324,5 @@ def test_free_amounts_name_the_zone_of_hosts_in_no_zone(placement, tmp_path):
     zone = {'uuid': 'a', 'name': 'a', 'hosts': ['compute2'], 'metadata': {'availability_zone': 'w'}}
     lists = {'servers': [server('s1', 2)], 'aggregates': [zone], 'server_groups': []}
     result = placement(f'{PLAN.format(file=path)} compute1 {requests(tmp_path, lists)}')
-    assert 'Free afterwards in the default zone: VCPU ' in result.stderr
-    assert 'Free afterwards in zone w: VCPU ' in result.stderr
+    assert 'Left on the other hosts in the default zone: VCPU ' in result.stderr
+    assert 'Left on the other hosts in zone w: VCPU ' in result.stderr

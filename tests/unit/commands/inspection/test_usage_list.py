@@ -99,6 +99,14 @@ def test_usage_list_says_on_a_terminal_how_to_see_names(placement, file, tmp_pat
         assert shown.endswith(sentence) if sentence else 'Names of' not in shown
 
 
+def test_usage_list_says_how_many_rows_equal_the_last_one(placement, tmp_path):
+    consumers = [consumer(uuid, host={'VCPU': 4 if uuid == 'a' else 2}) for uuid in 'abcd']
+    file = save(tmp_path, 'cloud.json', cloud([host('host', VCPU=16)], consumers))
+    for count, sentences in ((1, []), (2, ['Left out: 2 with as much VCPU as the last row'])):
+        result = placement(LIST.format(file=file) + f'--by consumer --top {count}')
+        assert result.stderr.splitlines() == sentences
+
+
 def test_usage_list_prints_numbers_as_data(placement, file):
     result = placement(LIST.format(file=file) + '--by consumer --class VGPU -f json')
     assert json.loads(result.stdout) == [
