@@ -85,7 +85,9 @@ def test_plan_warns_of_migrations_under_way(placement, cloud):
     refused = placement(f'{planned} --migrations nova')
     assert (refused.status, refused.stderr) == (
         1,
-        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n',
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n'
+        'Next:\n  1. Make the list where nova answers: openstack server migration list -f json > '
+        'migrations.json\n  2. Give the list: --migrations migrations.json\n',
     )
 
 
