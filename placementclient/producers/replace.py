@@ -157,12 +157,7 @@ def find_pair(client: Client, request: Replacement) -> tuple[ProviderPair | None
     :raises errors.NoSuchProvider: if one is missing, and nothing shows that it was replaced
     """
     new = _find_provider(client, request.uuid or request.twin or '')
-    old = _find_provider(client, request.old)
-    is_name_taken = bool(old and new and old.uuid == new.uuid)
-    may_be_aside = old is None or is_name_taken or (new is None and request.twin is not None)
-    if may_be_aside and not is_uuid(request.old):
-        aside = _find_provider_aside(client, request.old)
-        old = aside or (None if is_name_taken else old)
+    old = _find_old_provider(client, request, new)
     if new is None and request.twin is not None:
         new = _find_renamed_provider(client, request, old)
     if old is None:
@@ -170,6 +165,19 @@ def find_pair(client: Client, request: Replacement) -> tuple[ProviderPair | None
     name = _choose_checked_name(request, old, new)
     new_uuid = new.uuid if new else request.uuid or ''
     return ProviderPair(old.uuid, restore_name(old.name, old.uuid), new_uuid, name), ''
+
+
+def _find_old_provider(
+    client: Client, request: Replacement, new: Provider | None
+) -> Provider | None:
+    """Return the provider to replace, perhaps moved aside; ``None`` if it is gone."""
+    old = _find_provider(client, request.old)
+    is_name_taken = bool(old and new and old.uuid == new.uuid)
+    may_be_aside = old is None or is_name_taken or (new is None and request.twin is not None)
+    if may_be_aside and not is_uuid(request.old):
+        aside = _find_provider_aside(client, request.old)
+        return aside or (None if is_name_taken else old)
+    return old
 
 
 def _find_provider_aside(client: Client, name: str) -> Provider | None:

@@ -74,12 +74,7 @@ def read_nova_facts(
     aggregates = records.decode_aggregates(lists, path)
     server_groups = records.decode_server_groups(lists, path)
     # A server with allocations on a provider outside the snapshot stays where it is.
-    here = [
-        server
-        for server in servers
-        if (consumer := snapshot.consumers.get(server.uuid))
-        and consumer.allocations.keys() <= snapshot.providers.keys()
-    ]
+    here = [server for server in servers if _has_all_providers(snapshot, server)]
     known = images(here) if images else Images()
     # The zone of a server is its own.
     settings = replace(scheduling.settings, default_schedule_zone=None)
@@ -104,6 +99,12 @@ def read_nova_facts(
         aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
     )
     return knowledge, [*reader.list_remarks(), *_list_missing_lists(document)]
+
+
+def _has_all_providers(snapshot: Snapshot, server: Server) -> bool:
+    """Return True if the server has allocations, all on providers of the snapshot."""
+    consumer = snapshot.consumers.get(server.uuid)
+    return consumer is not None and consumer.allocations.keys() <= snapshot.providers.keys()
 
 
 def _read_migrations(
