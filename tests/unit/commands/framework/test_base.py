@@ -34,7 +34,9 @@ class Ending(base.PlacementCommand):
 def ending(**app):
     options = SimpleNamespace(debug=False)
     app = {'stdout': io.StringIO(), 'stderr': io.StringIO(), **app}
-    return Ending(SimpleNamespace(options=options, **app), options)
+    command = Ending(SimpleNamespace(options=options, **app), options)
+    command.get_parser('ending')
+    return command
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,11 @@ def test_confirmation_refuses_any_answer_but_yes(answer):
 
 @pytest.mark.parametrize(
     ('program', 'stderr', 'is_logged'),
-    [({'parsers': {}}, io.StringIO, True), ({}, Terminal, True), ({}, io.StringIO, False)],
+    [
+        ({'parsers': {}, 'parser': None}, io.StringIO, True),
+        ({}, Terminal, True),
+        ({}, io.StringIO, False),
+    ],
     ids=['placement', 'openstack on a terminal', 'openstack in a script'],
 )
 def test_hints_are_not_printed_for_scripts_of_openstackclient(
