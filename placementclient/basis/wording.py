@@ -123,7 +123,8 @@ def insert_program(text: str, program: str) -> str:
 def split_last_command(line: str) -> tuple[str, str]:
     """Return the text before the command at the end of a line, and the command.
 
-    A line that is a command, or a numbered one, has no text; one without a command has none.
+    A line that is all command has no text, and loses its indent and its number (``1.``). A line
+    without a command is all text, and the command is empty.
     """
     match = _LAST_COMMAND.fullmatch(line)
     return (match['text'] or '', match['command']) if match else (line, '')

@@ -58,7 +58,9 @@ class _AtomicRollback(_AtomicMerge):
     """
 
     def _get_reviewed_usage(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
-        """Return the reviewed usage of an overcommitted inventory to which nothing is added.
+        """Return what the base class does, but 0 if the change adds to the usage.
+
+        A rollback adds nothing to an overcommitted inventory.
 
         :param gains: how much the change adds to the usage, by provider UUID and class
         """

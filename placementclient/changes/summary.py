@@ -50,9 +50,10 @@ def _count_verbs(noun: str, numbers: Counter[str], verbs: Iterable[str]) -> str:
 
 
 def _choose_consumer_verb(change: ConsumerChange) -> str:
-    """Return ``change`` if only amounts differ, else what happens to the units of all classes.
+    """Return ``change`` if the consumer holds the same classes of the same providers as before.
 
-    That is ``add`` if no class loses any, ``free`` if none gains any, else ``move``.
+    Else the sums of the classes over all providers tell: ``add`` if some grow and none shrinks,
+    ``free`` if some shrink and none grows, otherwise ``move``.
     """
     held, desired = (
         {(uuid, name) for uuid, part in consumer.allocations.items() for name in part}

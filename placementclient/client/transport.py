@@ -210,7 +210,10 @@ class _BoundedBody:
 
 
 class _TimedStream(io.RawIOBase):
-    """The bytes that come from the stream of a socket within some seconds."""
+    """The bytes of the stream of a socket, for some seconds from the creation of the object.
+
+    A read that begins later raises :class:`_LimitExceeded`.
+    """
 
     def __init__(self, stream: io.RawIOBase, seconds: float) -> None:
         self._stream, self._seconds = stream, seconds

@@ -124,7 +124,7 @@ def read_host(path: str) -> HostFacts:
 
 
 def _list_xml_files(members: Mapping[str, ArchiveMember], folder: str) -> list[ArchiveMember]:
-    """Return the files of a folder that the collector has counted."""
+    """Return the XML files that are directly in a folder of the archive."""
     return [
         member
         for name, member in members.items()

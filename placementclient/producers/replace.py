@@ -229,8 +229,12 @@ def _describe_finished(request: Replacement, new: Provider | None) -> str:
 def _choose_checked_name(request: Replacement, old: Provider, new: Provider | None) -> str:
     """Return the name of the new provider after the replacement.
 
+    That of ``--name``, else that of the old provider, without what a temporary name adds.
+
     :param new: ``None`` if it does not exist yet
-    :raises errors.BadArgument: if the providers contradict the arguments
+    :raises errors.BadArgument: if the two are the same; if ``--uuid`` would create a provider that
+        exists under another name; if the name to keep was cut; if the same command would not find
+        the new provider again after an interruption
     """
     final = _choose_name(request, old)
     if new and new.uuid == old.uuid:

@@ -62,8 +62,10 @@ def _format_lines(
     filters: Sequence[str],
     group_hosts: GroupRestriction | None,
 ) -> Iterator[str]:
-    """Yield the lines of an explanation, which may have UUIDs of trees in place of their names.
+    """Yield the lines of an explanation; trees may stand in these lines by UUID, not by name.
 
+    :param most_trees: how many trees have a line with the number of their candidates
+    :param filters: the conditions that filters of Nova's scheduler decide afterwards
     :param fallback: the hosts without PCPU that have candidates of the second request of Nova
     :param group_hosts: the condition of the server group on the host
     """

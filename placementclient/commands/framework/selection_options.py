@@ -74,7 +74,9 @@ def select_trees(
     snapshot: Snapshot | None = None,
     named: Sequence[str] | None = None,
 ) -> Sequence[str]:
-    """Return the root UUIDs or names of the trees that the options select.
+    """Return the UUIDs of the roots of the trees that the options select; empty: all trees.
+
+    Without ``--all`` and conditions, that is ``named`` as it is given, with names or patterns.
 
     :param snapshot: the providers to select from; ``None``: those of Placement
     :param named: the trees to select from; default: those of ``--tree``

@@ -91,7 +91,9 @@ class CheckApi(base.Lister):
         return self.list_column_names(), rows
 
     def _list_needs(self, release: str, needed: Microversion) -> list[NeedRow]:
-        """Return a row for each need of a release; if one is not met, set the exit status.
+        """Return a row for each need of a release; if one is not met, set the ending.
+
+        The exit status is set only if the service is too old for the release.
 
         :param needed: the microversion that the release needs
         """

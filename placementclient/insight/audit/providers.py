@@ -160,7 +160,9 @@ class _FlavorCounter(NamedTuple):
 def _make_flavor_counters(
     cloud: Cloud, requests: Iterable[tuple[Flavor, CandidateRequest]]
 ) -> list[_FlavorCounter]:
-    """Return the counters of all flavors whose candidates Nova limits.
+    """Return a counter of candidates for each flavor whose request has a limit.
+
+    The limit is the most candidates that Nova takes from Placement.
 
     :param requests: each flavor with its request
     """

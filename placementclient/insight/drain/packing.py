@@ -187,11 +187,8 @@ class Packing:
     ) -> Iterator[tuple[int, _Rank, HostOption]]:
         """Yield the hosts of a shape with room for a server, the fullest first.
 
-        A host comes again until it is full.
-
-        Between two hosts the caller places servers, on hosts of this shape only on the last one.
-        With less room, that one moves to the left in the ranks, and none from the right of
-        ``place`` to its left. So no host is left out; at ``place`` one may come that was passed.
+        No host is left out, and one may be yielded again while it has room. Between two hosts the
+        caller may place servers, but on hosts of this shape only on the last one.
 
         :param kind: of the server
         :param fit: the facts about servers of the kind on hosts of the shape
@@ -207,6 +204,8 @@ class Packing:
         scarcest = max(starts, key=lambda name: (starts[name], name))
         ranks, place = lists[scarcest], starts[scarcest]
         local = list(fit.fixed.items())
+        # With less room, the last host moves to the left in the ranks, and none from the right of
+        # `place` to its left. So no host is left out; at `place` one may come that was passed.
         while place < len(ranks):
             number = ranks[place][2]
             room = self.room[number]
