@@ -182,7 +182,10 @@ def selecting(trees):
         ('name: [gpu-1, gpu02]', 'name[0]: "gpu-1" matches no provider. Did you mean "gpu01"?'),
         ('name: ["gpu0*", "pgu0*"]', 'name[1]: "pgu0*" matches no provider. Did you mean "gpu0*"?'),
         ('name: ["gpu0[12]", "zzz"]', 'name[1]: "zzz" matches no provider'),
-        ('name: [gpu01, gpu0l]', 'name[1]: "gpu0l" matches no provider. Did you mean "gpu03"?'),
+        (
+            'name: [gpu01, gpu0l]',
+            'name[1]: "gpu0l" matches no provider. Did you mean "gpu01" or "gpu02" or "gpu03"?',
+        ),
         (
             'name: [gpu01, gpu02_card]',
             'name[1]: "gpu02_card" matches no root, but gpu02_card below gpu02. '
@@ -221,7 +224,8 @@ def test_every_name_that_selects_no_tree_is_refused():
     messages = faults_of(selecting('name: ["pgu*", gpu01, ""]').replace(', ""', ', gpu04'))
     assert messages == [
         'spec.yaml:3: trees.name[0]: "pgu*" matches no provider. Did you mean "gpu*"?',
-        'spec.yaml:3: trees.name[2]: "gpu04" matches no provider. Did you mean "gpu03"?',
+        'spec.yaml:3: trees.name[2]: "gpu04" matches no provider. '
+        'Did you mean "gpu01" or "gpu02" or "gpu03"?',
     ]
 
 
@@ -267,7 +271,7 @@ def test_a_plan_of_some_trees_refuses_only_names_that_no_list_has():
         (
             'gpu0l',
             errors.NoSuchProvider,
-            'No resource provider is called gpu0l. Did you mean "gpu03"?',
+            'No resource provider is called gpu0l. Did you mean "gpu01" or "gpu02" or "gpu03"?',
         ),
     ],
 )
