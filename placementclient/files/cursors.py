@@ -23,10 +23,10 @@ from placementclient.files.json_reader import (
     NESTED,
     NODE_WEIGHT,
     JSONReader,
+    LineColumn,
     MarkedDict,
     MarkedList,
     NotJSON,
-    Place,
 )
 from placementclient.files.yaml_problems import describe_yaml_error
 from placementclient.model.providers import is_uuid, normalize_uuid
@@ -113,7 +113,7 @@ def _make_yaml_error(problem: str, mark: yaml.Mark) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
-def _locate_mark(mark: yaml.Mark) -> Place:
+def _locate_mark(mark: yaml.Mark) -> LineColumn:
     return mark.line + 1, mark.column + 1
 
 
@@ -350,7 +350,7 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     if lack := kinds.explain_missing_content(text.encode()):
         raise errors.BadFile(path, lack)
 
-    def make_error(problem: str, place: Place | None) -> errors.BadFile:
+    def make_error(problem: str, place: LineColumn | None) -> errors.BadFile:
         line, column = place or (None, None)
         return errors.BadFile(path, problem, line, column if columns else None)
 

@@ -61,7 +61,7 @@ class FileContent:
         """The name of the kind without its article."""
         return self.kind.name.removeprefix('a ')
 
-    def check_keys(self) -> None:
+    def refuse_duplicate_keys(self) -> None:
         """Raise an error if an object of the file has a key twice."""
         try:
             refuse_duplicate_keys(self.content)

@@ -93,7 +93,7 @@ def read_document(path: str, needed: FileKind, *others: FileKind) -> Any:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
         value = source.decode(_JSON)
-        source.check_keys()
+        source.refuse_duplicate_keys()
     except errors.BadFile:
         if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
             raise

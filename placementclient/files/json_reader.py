@@ -22,7 +22,7 @@ NESTED = 'nested too deeply'
 LONG_NUMBER = f'too large: a number has at most {LONGEST_NUMBER} characters'
 
 #: A line and a column, from 1.
-Place = tuple[int, int]
+LineColumn = tuple[int, int]
 
 _TOKEN = re.compile(
     r'[ \t\n\r]*(?:'
@@ -54,20 +54,20 @@ class MarkedDict(dict[Hashable, object]):
     """A mapping that remembers the place in the file of each key."""
 
     __slots__ = ('places',)
-    places: dict[Hashable, Place]
+    places: dict[Hashable, LineColumn]
 
 
 class MarkedList(list[object]):
     """A sequence that remembers the place in the file of each item."""
 
     __slots__ = ('places',)
-    places: dict[Hashable, Place]
+    places: dict[Hashable, LineColumn]
 
 
 class NotJSON(Exception):
     """A text that is no JSON."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: LineColumn) -> None:
         super().__init__('neither YAML nor JSON')
         self.place = place
 
@@ -78,7 +78,7 @@ class JSONReader:
     :param make_error: returns the error for JSON that is too large, or has a key twice
     """
 
-    def __init__(self, text: str, make_error: Callable[[str, Place], Exception]) -> None:
+    def __init__(self, text: str, make_error: Callable[[str, LineColumn], Exception]) -> None:
         self._text, self._make_error = text, make_error
         self._position = self._weight = 0
         self._breaks = [match.start() for match in re.finditer('\n', text)]
@@ -90,20 +90,20 @@ class JSONReader:
         """
         value = self._read_value(self._read_token(), 1)
         if not _END.match(self._text, self._position):
-            raise NotJSON(self._find_place(self._position))
+            raise NotJSON(self._find_line_and_column(self._position))
         return value
 
     def _read_token(self) -> Token:
         """Return the next token and count its memory; raise :class:`NotJSON` if there is none."""
         match = _TOKEN.match(self._text, self._position)
         if match is None or match.lastgroup is None:
-            raise NotJSON(self._find_place(self._position))
+            raise NotJSON(self._find_line_and_column(self._position))
         kind, part, self._position = match.lastgroup, match[match.lastgroup], match.end()
         start = self._position - len(part)
         if part not in _SEPARATORS:
             self._weight += NODE_WEIGHT + len(part)
             if self._weight > MOST_WEIGHT:
-                raise self._make_error('too large', self._find_place(start))
+                raise self._make_error('too large', self._find_line_and_column(start))
         return Token(kind, part, start)
 
     def _read_value(self, token: Token, level: int) -> object:
@@ -118,16 +118,16 @@ class JSONReader:
             return _WORDS[token.part]
         if token.kind == 'number':
             if len(token.part) > LONGEST_NUMBER:
-                raise self._make_error(LONG_NUMBER, self._find_place(token.start))
+                raise self._make_error(LONG_NUMBER, self._find_line_and_column(token.start))
             number: object = loads(token.part)
             return number
         if level > MOST_LEVELS:
-            raise self._make_error(NESTED, self._find_place(token.start))
+            raise self._make_error(NESTED, self._find_line_and_column(token.start))
         if token.part == '{':
             return self._read_mapping(level)
         if token.part == '[':
             return self._read_sequence(level)
-        raise NotJSON(self._find_place(token.start))
+        raise NotJSON(self._find_line_and_column(token.start))
 
     def _read_string(self, token: Token) -> str:
         """Return the text of a string; raise :class:`NotJSON` for an escape unknown to JSON."""
@@ -136,7 +136,7 @@ class JSONReader:
         try:
             text: str = loads(token.part)
         except ValueError:
-            raise NotJSON(self._find_place(token.start)) from None
+            raise NotJSON(self._find_line_and_column(token.start)) from None
         return text
 
     def _read_mapping(self, level: int) -> MarkedDict:
@@ -146,8 +146,8 @@ class JSONReader:
         token = self._read_token()
         while token.part != '}':
             if token.kind != 'text':
-                raise NotJSON(self._find_place(token.start))
-            key, place = self._read_string(token), self._find_place(token.start)
+                raise NotJSON(self._find_line_and_column(token.start))
+            key, place = self._read_string(token), self._find_line_and_column(token.start)
             if key in result:
                 raise self._make_error(f'{key} appears twice', place)
             self._read_mark(':')
@@ -157,7 +157,7 @@ class JSONReader:
                 break
             token = self._read_token()
             if token.part == '}':
-                raise NotJSON(self._find_place(token.start))
+                raise NotJSON(self._find_line_and_column(token.start))
         return result
 
     def _read_sequence(self, level: int) -> MarkedList:
@@ -166,23 +166,23 @@ class JSONReader:
         result.places = {}
         token = self._read_token()
         while token.part != ']':
-            result.places[len(result)] = self._find_place(token.start)
+            result.places[len(result)] = self._find_line_and_column(token.start)
             result.append(self._read_value(token, level + 1))
             if self._read_mark(',]') == ']':
                 break
             token = self._read_token()
             if token.part == ']':
-                raise NotJSON(self._find_place(token.start))
+                raise NotJSON(self._find_line_and_column(token.start))
         return result
 
     def _read_mark(self, marks: str) -> str:
         """Return the next token; raise :class:`NotJSON` if it is not one of the marks."""
         match = _SEPARATOR.match(self._text, self._position)
         if match is None or match[1] not in marks:
-            raise NotJSON(self._find_place(self._read_token().start))
+            raise NotJSON(self._find_line_and_column(self._read_token().start))
         self._position = match.end()
         return match[1]
 
-    def _find_place(self, position: int) -> Place:
+    def _find_line_and_column(self, position: int) -> LineColumn:
         line = bisect_left(self._breaks, position)
         return line + 1, position - (self._breaks[line - 1] if line else -1)

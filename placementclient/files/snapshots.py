@@ -117,7 +117,7 @@ def decode_snapshot(content: bytes, path: str) -> Snapshot:
     """
     source = FileContent(path, content, kinds.SNAPSHOT)
     source.check_kind(*_KNOWN)
-    source.check_keys()
+    source.refuse_duplicate_keys()
     try:
         document = _WHOLE.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

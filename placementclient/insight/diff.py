@@ -58,8 +58,8 @@ def find_differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
             allocations = snapshot.consumers[uuid].allocations
             providers |= allocations.keys() & snapshot.providers.keys()
     for kind, uuids, content_of in (
-        ('provider', providers, _describe_provider),
-        ('consumer', consumers, _describe_consumer),
+        ('provider', providers, _make_provider_content),
+        ('consumer', consumers, _make_consumer_content),
     ):
         pairs = ((u, content_of(before, u, names), content_of(after, u, names)) for u in uuids)
         named = ((str((new or old or {}).get('name', u)), u, old, new) for u, old, new in pairs)
@@ -100,7 +100,9 @@ def _drop_empty_fields(content: Content | None) -> Content | None:
     return {field: value for field, value in content.items() if value not in (None, [], '')}
 
 
-def _describe_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
+def _make_provider_content(
+    snapshot: Snapshot, uuid: str, names: Mapping[str, str]
+) -> Content | None:
     state = snapshot.providers.get(uuid)
     if state is None:
         return None
@@ -124,7 +126,9 @@ def _describe_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) 
     return content
 
 
-def _describe_consumer(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
+def _make_consumer_content(
+    snapshot: Snapshot, uuid: str, names: Mapping[str, str]
+) -> Content | None:
     consumer = snapshot.consumers.get(uuid)
     if consumer is None:
         return None

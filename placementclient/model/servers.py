@@ -305,8 +305,8 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
         return f'its migration is in progress: {self.status}'
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        """Return the names of the host that the server came from."""
+    def source_names(self) -> tuple[str, ...]:
+        """Return the known names, of host and node, of the host that the server came from."""
         return tuple(filter(None, (self.source_compute, self.source_node)))
 
     @property

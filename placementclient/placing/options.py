@@ -122,7 +122,7 @@ class OptionSearch(PartSearch):
         self._shared = dict(request.shared)
         self._are_twins_skipped = False
 
-    def find_first(self) -> HostOption | None:
+    def find_tightest(self) -> HostOption | None:
         """Return the option that uses the providers with the least free amounts, or None."""
         # Providers that differ in nothing lead to the same option, or to none.
         self._are_twins_skipped = True

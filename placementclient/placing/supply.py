@@ -164,7 +164,9 @@ class Supply:
         return granted
 
     def _find_sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
-        """Yield the name and the site of each tree that the request does not rule out.
+        """Yield the name of each tree that the request does not rule out, and its site.
+
+        A site is a tree with the sharing providers that serve it; equal trees have the same one.
 
         :param roots: the UUIDs of the roots of the trees
         """

@@ -42,7 +42,7 @@ def find_shared_parts(
         consumer.uuid
         for consumer in concerned
         if consumer.uuid in spec.names.added_consumers
-        or _is_in_several_trees(snapshot, planned_roots, consumer)
+        or _is_in_several_planned_trees(snapshot, planned_roots, consumer)
     )
     return frozenset({*targets, *consumers})
 
@@ -63,7 +63,9 @@ def _find_rejudged_consumers(snapshot: Snapshot, provider: TargetProvider) -> It
                 yield consumer
 
 
-def _is_in_several_trees(snapshot: Snapshot, planned_roots: Set[str], consumer: Consumer) -> bool:
+def _is_in_several_planned_trees(
+    snapshot: Snapshot, planned_roots: Set[str], consumer: Consumer
+) -> bool:
     if len(consumer.allocations) == 1:
         return False
     states = map(snapshot.providers.get, consumer.allocations)

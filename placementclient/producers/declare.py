@@ -71,7 +71,7 @@ class DeclarationProducer(StateProducer):
         return after
 
 
-class UsedInventory(errors.PlacementError):
+class InventoryStillUsed(errors.PlacementError):
     """A change would remove used inventory, or shrink it below its usage; nothing was written."""
 
     def __init__(self, used: Sequence[Notice]) -> None:
@@ -132,7 +132,7 @@ def apply_declarations(
     :param new_uuids: by name, the UUIDs of providers to create without a declared UUID
     :raises errors.BadArgument: if a declaration contradicts the snapshot
     :raises errors.UsageError: if ``prune`` or ``previous`` does not suit the kind of the file
-    :raises UsedInventory: if used inventory would be removed, or get smaller than its usage
+    :raises InventoryStillUsed: if used inventory would be removed, or get smaller than its usage
     """
     if prune and any(root.adds for root in declarations):
         raise errors.UsageError(
@@ -153,7 +153,7 @@ def apply_declarations(
     for uuid in _find_undeclared_providers(declarations, snapshot, state.placed) if prune else ():
         states.pop(uuid, None)
     if used := list(find_shortfalls(snapshot.providers, states)):
-        raise UsedInventory(used)
+        raise InventoryStillUsed(used)
     return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
 
 

@@ -98,7 +98,7 @@ def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
     if small := _SMALL_LETTERS.search(sentence):
         return f'. {wording.format_suggestion([small[1].upper()])}'
     if aggregate := _NAMED_AGGREGATE.search(sentence):
-        return describe_aggregate_uuid(aggregate[1] or aggregate[2])
+        return suggest_aggregate_show(aggregate[1] or aggregate[2])
     if form := _NAME_PARAMETER.search(sentence):
         return f'. Type: --name startswith:{shlex.quote(form[1])}'
     if 'Cannot delete standard' in sentence:
@@ -113,8 +113,8 @@ def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
     return ''
 
 
-def describe_aggregate_uuid(name: str) -> str:
-    """Return the command that prints the UUID of an aggregate of Nova."""
+def suggest_aggregate_show(name: str) -> str:
+    """Return the end of a message: the command that prints the UUID of an aggregate of Nova."""
     show = 'openstack --os-compute-api-version 2.41 aggregate show'
     return f'. The UUID of the aggregate: {show} {shlex.quote(name)} -c uuid'
 
@@ -189,7 +189,7 @@ def find_aggregate_uuids(
                 return list(map(normalize_uuid, names))
             raise BadArgument(
                 f'{named[0]!r} is not the UUID of an aggregate; its name cannot be looked up: '
-                f'{reason}{describe_aggregate_uuid(named[0])}'
+                f'{reason}{suggest_aggregate_show(named[0])}'
             ) from None
     for name in named:
         if name not in uuid_of:

@@ -156,7 +156,9 @@ def _sample_flavors(
 ) -> dict[str, Samples]:
     """Return how many servers of each flavor fit, in all and on each host."""
     names = {item.name for _, items in fits for item in items}
-    places = {name: _find_zone_and_filter(snapshot, name, aggregates) for name in names - {ALL}}
+    places = {
+        name: _find_zone_and_project_aggregate(snapshot, name, aggregates) for name in names - {ALL}
+    }
     return {
         'openstack_free_capacity_by_flavor_total': [
             ((flavor.name, str(flavor.is_public)), item.count)
@@ -264,7 +266,7 @@ def _sample_projects(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
     )
 
 
-def _find_zone_and_filter(
+def _find_zone_and_project_aggregate(
     snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]
 ) -> tuple[str, str]:
     """Return the names of the availability zone of a host, and of its aggregate for some projects.

@@ -70,7 +70,7 @@ def decode(content: bytes, path: str) -> Plan:
     document = source.decode(_DOCUMENT)
     is_sealed = encoding.is_sealed(content, document.digest)
     if not is_sealed:
-        source.check_keys()
+        source.refuse_duplicate_keys()
     shared = SharedParts()
     plan = Plan(
         tuple(

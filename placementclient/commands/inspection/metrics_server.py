@@ -102,7 +102,7 @@ class Collector:
             *metrics.make_reading_metrics(is_up, reading.ended_at, self._duration),
         ]
 
-    def stop(self) -> None:
+    def abort_reading(self) -> None:
         """Let every further request of the present reading fail."""
         self._deadline = 0.0
 
@@ -163,7 +163,7 @@ def serve_metrics(address: tuple[str, int], collector: Collector) -> None:
     """
 
     def terminate(number: int, frame: FrameType | None) -> None:
-        collector.stop()
+        collector.abort_reading()
         raise Terminated
 
     before = signal.signal(signal.SIGTERM, terminate)

@@ -20,7 +20,7 @@ from placementclient.insight.audit import (
     unmatched,
 )
 from placementclient.insight.audit.cloud import Cloud, MissingFields
-from placementclient.insight.audit.consumers import make_check
+from placementclient.insight.audit.consumers import make_needless_check
 from placementclient.model.findings import Finding, Severity
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -57,11 +57,13 @@ CHECKS = (
     Check('reserved-above-total', _ERROR, inventories.find_reserved_above_total),
     Check('ratio-without-room', _ERROR, inventories.find_ratios_without_room),
     Check('orphan', _ERROR, consumers.find_orphans, _SERVERS, ('migrations', 'nodes')),
-    Check('doubled', _ERROR, make_check('doubled'), _BOTH, _HYPERVISORS),
+    Check('doubled', _ERROR, make_needless_check('doubled'), _BOTH, _HYPERVISORS),
     Check('held-elsewhere', _ERROR, consumers.find_amounts_held_elsewhere, _BOTH, _HYPERVISORS),
-    Check('left-by-evacuation', _WARNING, make_check('left-by-evacuation'), _BOTH, _HYPERVISORS),
-    Check('left-by-shelving', _ERROR, make_check('left-by-shelving'), _SERVERS),
-    Check('left-by-migration', _WARNING, make_check('left-by-migration'), _MIGRATIONS, _HOSTS),
+    Check('left-by-evacuation', _WARNING, make_needless_check('left-by-evacuation'),
+          _BOTH, _HYPERVISORS),
+    Check('left-by-shelving', _ERROR, make_needless_check('left-by-shelving'), _SERVERS),
+    Check('left-by-migration', _WARNING, make_needless_check('left-by-migration'),
+          _MIGRATIONS, _HOSTS),
     Check('on-several-trees', _WARNING, consumers.find_consumers_on_several_trees),
     Check('in-migration', _INFO, consumers.find_servers_in_migration, ('migrations',)),
     Check('consumer-incomplete', _WARNING, consumers.find_incomplete_consumers),

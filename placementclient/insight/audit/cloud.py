@@ -324,7 +324,7 @@ class AuditedConsumer:
             m.type == 'evacuation'
             and m.is_over
             and not m.has_failed
-            and self.cloud.select_named_roots([root_uuid], m.sources)
+            and self.cloud.select_named_roots([root_uuid], m.source_names)
             for m in self.migrations
         )
 

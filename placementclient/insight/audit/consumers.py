@@ -43,7 +43,7 @@ def find_orphans(cloud: Cloud) -> Iterator[Finding]:
         raise MissingFields(_NO_UUIDS)
 
 
-def make_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
+def make_needless_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
     """Return the check with the ID ``kind``, which finds consumers with needless allocations."""
 
     def find_consumers(cloud: Cloud) -> Iterator[Finding]:

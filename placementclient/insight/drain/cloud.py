@@ -159,7 +159,7 @@ class DrainCloud:
         :param occupants: its lists get the consumer
         :param root_uuid: of the host
         """
-        if unmovable := self._find_unmovable(consumer, root_uuid):
+        if unmovable := self._explain_unmovable(consumer, root_uuid):
             occupants.unsettled.append(self._make_unsettled_finding(unmovable, root_uuid))
             return
         leaving = self.find_departure(consumer.uuid)
@@ -203,8 +203,8 @@ class DrainCloud:
             'unsettled', unmovable.subject, facts, (root_uuid,), severity=Severity.WARNING
         )
 
-    def _find_unmovable(self, consumer: Consumer, root_uuid: str) -> Unmovable | None:
-        """Return the reason why a consumer is no server on a host; ``None`` if it is one.
+    def _explain_unmovable(self, consumer: Consumer, root_uuid: str) -> Unmovable | None:
+        """Return why a consumer on a host is no server that a plan can move; ``None`` if it is one.
 
         :param root_uuid: of the host
         """

@@ -182,7 +182,7 @@ def _may_have_room(
     if fit.is_fixed:
         return all(room[at] >= amount for at, amount in fit.fixed.items())
     search = problem.search_options(kind, shape, room)
-    return search.find_first() is not None or search.is_cut
+    return search.find_tightest() is not None or search.is_cut
 
 
 def sort_twin_providers(host: TargetHost, shape: Shape) -> TargetHost:

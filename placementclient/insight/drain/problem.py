@@ -219,7 +219,9 @@ def _make_shape_fit(request: Request, shape: Shape) -> ShapeFit | None:
             for at in {shape.rooms[places[0], name], shape.totals[name]}:
                 fixed[at] = fixed.get(at, 0) + amount
     if all(single):
-        only = OptionSearch(request, shape, suitable, [_UNLIMITED] * shape.width, {}).find_first()
+        only = OptionSearch(
+            request, shape, suitable, [_UNLIMITED] * shape.width, {}
+        ).find_tightest()
         if only is None:
             return None
     named = frozenset().union(*request.root_required, *request.root_member_of)

@@ -91,7 +91,7 @@ class RoomProblem:
         for alike, servers in groups.items():
             yield alike._replace(servers=tuple(servers))
 
-    def count_fewest_moves(self) -> int:
+    def bound_moves(self) -> int:
         """Return a lower bound for the number of moves that make room for the new servers."""
         # The fewest moves off the hosts so far, by the new servers that they make room for.
         fewest, by_host = {0: 0}, _group_by_host(self.movable)

@@ -73,7 +73,7 @@ def decide_room(
     if packing.is_complete:
         return RoomDecision(DrainVerdict.YES, packing.placed_count)
     occupants = cloud.find_occupants(cloud.hosts)
-    if not _has_free_amounts(cloud, new, occupants.offloaded):
+    if not _are_free_amounts_enough(cloud, new, occupants.offloaded):
         return RoomDecision(DrainVerdict.NO, packing.placed_count)
 
     def build_room(kinds: ServersByKind) -> RoomProblem:
@@ -93,7 +93,9 @@ def decide_room(
     return _combine_results(cloud, packing.placed_count, occupants, strict, lax)
 
 
-def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]) -> bool:
+def _are_free_amounts_enough(
+    cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]
+) -> bool:
     """Return True if the free amounts of all providers together are enough for new servers."""
     free = sum_resources(part for server in offloaded for part in server.before.values())
     for state in cloud.snapshot.providers.values():

@@ -80,7 +80,7 @@ def find_fewest_moves(room: RoomProblem, budget: cpsat.Budget) -> FewestMoves:
     options = sum(len(host.emptied.options) for host in room.hosts)
     if len(room.movable) + options > LARGEST:
         return FewestMoves(0)
-    least, variables = room.count_fewest_moves(), RoomModel(room)
+    least, variables = room.bound_moves(), RoomModel(room)
     variables.model.add(variables.move_count >= least)
     variables.model.minimize(variables.move_count)
     solved = budget.solve(variables.model)

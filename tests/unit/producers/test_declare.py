@@ -9,7 +9,7 @@ from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.summary import ChangeRow, list_change_rows
 from placementclient.model.specifications import DeclaredProvider as Declared
 from placementclient.producers.declare import (
-    UsedInventory,
+    InventoryStillUsed,
     apply_declarations,
     check_moved_providers,
     choose_uuids,
@@ -37,7 +37,7 @@ def changes(*declarations, live=CLOUD, prune=False):
 
 def test_a_rename_shrinks_no_used_inventory():
     fewer = {'VCPU': {'total': 2}}
-    with pytest.raises(UsedInventory, match='6 VCPU of host is in use, and there would be 2'):
+    with pytest.raises(InventoryStillUsed, match='6 VCPU of host is in use, and there would be 2'):
         changes(Declared('new', 'host', fewer))
 
 
