@@ -30,6 +30,7 @@ _WRONG_CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*?)'")
 _OUTPUT = {'c', 'f', 'column', 'format'}
 #: The option that a word probably means where a command has no such option, but that one.
 _SYNONYMS = {
+    'y': 'yes',
     'trait': 'required',
     'with-trait': 'required',
     'with-class': 'resource',
@@ -48,6 +49,7 @@ _OTHER_FORMS = {
     'inventory delete': ('resource provider inventory delete', '--resource-class'),
     'aggregate set': ('resource provider aggregate set', '--aggregate'),
     'resource provider set': ('resource provider set', '--name'),
+    'provider trait delete': ('resource provider trait remove', ''),
 }
 
 #: The command that people look for under another name.

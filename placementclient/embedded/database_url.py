@@ -14,6 +14,8 @@ from oslo_db import exception
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from placementclient.basis.wording import find_most_similar
+
 #: Errors whose text has only names of files and options.
 _OF_THE_FILE = (
     cfg.ConfigFilesNotFoundError,
@@ -46,9 +48,18 @@ def describe_failure(failure: Exception, url: str) -> str:
         return _describe_database_error(failure, parsed)
     # Only a text that is no URL comes this far, or an error that is not of a database.
     if os.path.isfile(url) or (url.startswith(('/', './', '../')) and '@' not in url):
-        return f'it is a path; type sqlite:///{os.path.abspath(url)}'
+        return f'it is a path; type sqlite:///{_find_file(os.path.abspath(url))}'
     name = '' if isinstance(failure, ArgumentError) else f'{type(failure).__name__}; '
     return f'{name}a URL is {_EXAMPLES}'
+
+
+def _find_file(path: str) -> str:
+    """Return the path of a file, or of the only one in its folder with a similar name."""
+    folder, name = os.path.split(path)
+    if os.path.isfile(path) or not os.path.isdir(folder):
+        return path
+    similar = find_most_similar(name, os.listdir(folder))
+    return os.path.join(folder, similar[0] if len(similar) == 1 else name)
 
 
 def _describe_database_error(failure: Exception, url: URL) -> str:

@@ -116,6 +116,24 @@ def read_snapshot(path: str) -> Snapshot:
     return snapshot
 
 
+def check_output(path: str, kind: str, overwrite: bool | None = None) -> None:
+    """Refuse a path where no file can be written, or where a file of another kind would be lost.
+
+    :param kind: the name of the kind of the new file; one of the same kind is replaced
+    :param overwrite: whether any file is replaced; ``None``: the command has no such option
+    :raises errors.BadFile: if it is refused
+    """
+    system.check_output_path(path)
+    if overwrite or not os.path.isfile(path):
+        return
+    with system.explain_errors(path), open(path, 'rb') as raw:
+        is_packed = raw.peek(2).startswith(_GZIP)
+        found = kinds.find_kind((gzip.GzipFile(fileobj=raw) if is_packed else raw).read(_CHUNK))
+    if found and found.name != kind:
+        option = '' if overwrite is None else ', or --overwrite'
+        raise errors.BadFile(path, f'is {found.name}: give another name for {kind}{option}')
+
+
 def write_snapshot(path: str, snapshot: Snapshot) -> None:
     """Write a snapshot as a whole, or not at all; compress it if the name ends with ``.gz``."""
     with open_output(path) as stream:

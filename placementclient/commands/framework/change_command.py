@@ -39,7 +39,7 @@ DRY_RUN, PLAN, OVERWRITE, _ = OPTIONS = option.group_options(
     Option(
         '--plan <file>',
         help='Write the changes to this plan file, for "resource provider reshape", and make none',
-        is_output=True,
+        output='a plan',
     ),
     option.OVERWRITE,
     option.YES,

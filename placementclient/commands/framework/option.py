@@ -47,7 +47,8 @@ class Option:
         a warning, and the help does not have it
     :param is_checked_later: whether the command itself refuses a missing positional argument,
         not argparse
-    :param is_output: whether the value is the path of a file to write
+    :param output: the kind of the file to write, as :mod:`.files.kinds` names it, or another name;
+        empty: the value is no path of a file to write
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Option:
         required_since: str | None = None,
         replacement: str | None = None,
         is_checked_later: bool = False,
-        is_output: bool = False,
+        output: str = '',
         **settings: Unpack[ArgumentSettings],
     ) -> None:
         last, _, metavar = flags[-1].partition(' ')
@@ -79,7 +80,7 @@ class Option:
         self.since, self.until = Microversion.parse(since), Microversion.parse(until)
         self.required_since = Microversion.parse(required_since) if required_since else None
         self.replacement, self._is_checked_later = replacement, is_checked_later
-        self.is_output = is_output
+        self.output = output
         #: The heading of the help under which it stands, if it does not stand with the others.
         self.heading: str | None = None
         facts = ', '.join(self._list_help_clauses(help))
@@ -143,7 +144,7 @@ def find_option_of_wrong_file(
         words = list(map(str, value if isinstance(value, list) else [value]))
         # One option takes HOST=FILE. Of several with the same file, one may take its kind.
         paths = {*words, *(word.rpartition('=')[2] for word in words)}
-        is_right = option.is_output or fault.taken.startswith(f'{option.name} ')
+        is_right = option.output or fault.taken.startswith(f'{option.name} ')
         if fault.path in paths and not is_right:
             return option.name
     return ''
@@ -226,12 +227,19 @@ def _parse_workers(text: str) -> int:
 
 
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
-OUTPUT = Option(
-    '-o', '--output <file>', default='-', help='File to write; default: stdout', is_output=True
-)
 YES = Flag('--yes', help='Do not ask for confirmation')
 PRESENCE = (
     Flag('--long', help='Also print how many providers and hosts have it, and the only host'),
     Option('--snapshot <file>', help='Like --long, for this snapshot file, not the live cloud'),
 )
 LONG = Flag('--long', since='1.15', help='Also print last_modified')
+
+
+def make_output_option(kind: str) -> Option:
+    """Return the option for the file to write, by default standard output.
+
+    :param kind: the kind of the file, as :class:`Option` takes it
+    """
+    return Option(
+        '-o', '--output <file>', default='-', help='File to write; default: stdout', output=kind
+    )

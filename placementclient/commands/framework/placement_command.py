@@ -188,10 +188,12 @@ class PlacementCommand(command.Command):
 
     def check_options(self) -> None:
         """Refuse unusable paths, and options of other microversions, before the first request."""
-        for path in self._list_output_paths():
-            from placementclient.files import system
+        for option in self.options:
+            path = option.output and getattr(self.args, option.dest)
+            if path and path != '-':
+                from placementclient.files import disk
 
-            system.check_output_path(path)
+                disk.check_output(path, option.output, getattr(self.args, 'overwrite', None))
         if not self.auth_required:
             return
         self.client.require('', self.find_lowest_version())
@@ -210,12 +212,6 @@ class PlacementCommand(command.Command):
         if is_chosen:
             version = self.client.assumed_microversion
             self.warn(list_ignored_options(self.options, self.args, version))
-
-    def _list_output_paths(self) -> Iterator[str]:
-        for option in self.options:
-            path = option.is_output and getattr(self.args, option.dest)
-            if path and path != '-':
-                yield path
 
     def _check_option_values(self) -> None:
         """Exit for wrong usage if an option lacks its value.

@@ -65,7 +65,7 @@ class ExportCapacity(base.PlacementCommand):
             help='Add which providers have the traits of this name or pattern, such as CUSTOM_*',
         ),
         *cloud_options.OPTIONS,
-        option.OUTPUT,
+        option.make_output_option('a file of metrics'),
         Option(
             '--serve <address>:<port>', help='Serve the metrics at this address until a SIGTERM'
         ),

@@ -171,7 +171,7 @@ class PlanDrain(base.Lister):
             '--output <file>',
             help='Also write the whole answer as JSON to this file, for resource provider report '
             '--drain',
-            is_output=True,
+            output='a plan of a drain',
         ),
         *cloud_options.OPTIONS,
     )

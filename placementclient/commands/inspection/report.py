@@ -61,7 +61,7 @@ class WriteReport(base.PlacementCommand):
             '--output <file>',
             default='-',
             help='Write the page to this file; default: standard output, unless that is a terminal',
-            is_output=True,
+            output='a page',
         ),
     )
 

@@ -80,7 +80,11 @@ class WriteAssignments(base.Lister):
             help="Class of mediated devices, or of one type, as Nova's mdev_class; default: VGPU",
         ),
         Option(
-            '-o', '--output <file>', required=True, help='The file of assignments', is_output=True
+            '-o',
+            '--output <file>',
+            required=True,
+            help='The file of assignments',
+            output='a file of assignments',
         ),
     )
 
@@ -172,7 +176,13 @@ class WriteDeviceAdditions(base.Lister):
             help='A nova.conf, or the JSON objects of its device_spec; of one host or all others',
         ),
         Option('--snapshot <file>', help='Leave out instances without allocations in this file'),
-        Option('-o', '--output <file>', required=True, help='The specification', is_output=True),
+        Option(
+            '-o',
+            '--output <file>',
+            required=True,
+            help='The specification',
+            output='a specification of a reshape',
+        ),
     )
 
     def execute(self) -> base.Output:

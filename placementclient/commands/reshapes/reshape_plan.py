@@ -118,10 +118,12 @@ class PlanReshape(base.ShowOne):
         Option(
             '--write-assignments <file>',
             help='Write the undecided rows as CSV, to fill in',
-            is_output=True,
+            output='a file of assignments',
         ),
         Flag('--fail-on-warnings', help='Write no plan, and exit with 1, if there is a warning'),
-        Option('-o', '--output <plan>', required=True, help='The file of the plan', is_output=True),
+        Option(
+            '-o', '--output <plan>', required=True, help='The file of the plan', output='a plan'
+        ),
         option.OVERWRITE,
     )
 

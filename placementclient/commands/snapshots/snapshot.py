@@ -52,7 +52,7 @@ class SaveSnapshot(base.ShowOne):
     column_names = ('file', 'trees', 'providers', 'consumers')
     statuses = ((errors.ExitStatus.PARTIAL, 'with --keep-going: a tree is marked as unsteady'),)
     options = (
-        Option('file', help='The file to write', is_output=True),
+        Option('file', help='The file to write', output='a snapshot'),
         *selection_options.TREES,
         Option('--snapshot <file>', help='Save trees of this snapshot; default: of the live cloud'),
         option.make_workers_option('trees to read'),

@@ -118,7 +118,11 @@ class ExportTree(base.PlacementCommand):
 
     examples = ('--tree compute1 -o compute1.yaml',)
     auth_required = False
-    options = (*selection_options.TREES, cloud_options.SNAPSHOT, option.OUTPUT)
+    options = (
+        *selection_options.TREES,
+        cloud_options.SNAPSHOT,
+        option.make_output_option('a tree of providers'),
+    )
 
     def execute(self) -> None:
         from placementclient.files import disk

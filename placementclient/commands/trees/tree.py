@@ -90,7 +90,7 @@ class GraphTree(base.PlacementCommand):
         ),
         Option('--plan <file>', help='Draw the trees of this plan before and after it'),
         *_DETAIL_OPTIONS,
-        option.OUTPUT,
+        option.make_output_option('a picture'),
     )
 
     def execute(self) -> None:

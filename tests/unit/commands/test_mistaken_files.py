@@ -167,9 +167,7 @@ def taker_of(command):
 
 def test_each_option_that_takes_a_file_is_in_the_table():
     options = {option for point in POINTS for option in load_command(point).options}
-    named = {
-        o.name for o in options if '<file>' in o.settings.get('metavar', '') and not o.is_output
-    }
+    named = {o.name for o in options if '<file>' in o.settings.get('metavar', '') and not o.output}
     assert named - {taker_of(line.partition(': ')[0]) for line in NEEDED} == set()
 
 
@@ -215,20 +213,24 @@ def test_the_beginning_of_a_uuid_of_a_snapshot_is_answered_too(placement, tmp_pa
     assert 'Did you mean "host' in result.stderr
 
 
-#: Commands that write a file; {path} stands for its path.
-WRITING = (
-    'resource provider tree export -o {path}',
-    'resource provider tree graph -o {path}',
-    'resource provider snapshot save {path}',
-    'resource provider drain plan compute1 -o {path}',
-    'resource provider report -o {path}',
-    'resource capacity export -o {path}',
-    'resource provider reshape plan --spec spec.yaml -o {path}',
-    'resource provider reshape plan --spec spec.yaml -o plan --write-assignments {path}',
-    'resource provider reshape assignments --host-facts facts -o {path}',
-    'resource provider reshape devices --devices pci --device-spec nova.conf -o {path}',
-    'resource provider purge compute1 --plan {path}',
-)
+#: Commands that write a file, with its kind; {path} stands for its path.
+WRITING = {
+    'resource provider tree export -o {path}': 'a tree of providers',
+    'resource provider tree graph -o {path}': 'a picture',
+    'resource provider snapshot save {path}': 'a snapshot',
+    'resource provider drain plan compute1 -o {path}': 'a plan of a drain',
+    'resource provider report -o {path}': 'a page',
+    'resource capacity export -o {path}': 'a file of metrics',
+    'resource provider reshape plan --spec spec.yaml -o {path}': 'a plan',
+    'resource provider reshape plan --spec spec.yaml -o plan --write-assignments {path}': (
+        'a file of assignments'
+    ),
+    'resource provider reshape assignments --host-facts facts -o {path}': 'a file of assignments',
+    'resource provider reshape devices --devices pci --device-spec nova.conf -o {path}': (
+        'a specification of a reshape'
+    ),
+    'resource provider purge compute1 --plan {path}': 'a plan',
+}
 
 
 @pytest.mark.parametrize('command', WRITING)
@@ -241,6 +243,22 @@ def test_a_file_that_cannot_be_written_is_refused_before_any_request(
         1,
         'no/where.x: the folder does not exist: mkdir -p no\n',
     )
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(('command', 'written'), WRITING.items())
+def test_a_file_of_another_kind_is_never_overwritten(
+    placement, service, tmp_path, monkeypatch, command, written
+):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / 'file.x'
+    for kind, content in FILES.items():
+        name = kind.partition(' (')[0]
+        if name != written:
+            path.write_text(content)
+            refused = placement(command.format(path=path)).stderr
+            assert refused.startswith(f'{path}: is {name}: give another name for {written}')
+            assert path.read_text() == content
     assert service.requests == []
 
 

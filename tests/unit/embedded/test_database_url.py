@@ -5,7 +5,7 @@ import traceback
 
 import pytest
 from oslo_db import exception
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError
 
 from placementclient.basis import errors
 from placementclient.embedded import database_url, service
@@ -89,3 +89,11 @@ def test_the_words_of_a_driver_are_printed_without_its_numbers():
     assert database_url.describe_failure(failure, 'mysql+pymysql://h/p') == (
         f"Can't connect to h{database_url.CHECKS}"
     )
+
+
+def test_a_path_in_place_of_a_url_is_answered_with_a_file_of_a_similar_name(tmp_path):
+    (tmp_path / 'placement.sqlite').touch()
+    for name in ('placement.sqlite', 'placement.sqlit'):
+        assert database_url.describe_failure(ArgumentError(), f'{tmp_path}/{name}') == (
+            f'it is a path; type sqlite:///{tmp_path}/placement.sqlite'
+        )
