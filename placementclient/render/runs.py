@@ -95,20 +95,22 @@ def advise_planning_again(
     plan_again = 'Plan again for the trees that were left alone'
     if any(restorations):
         yield from _advise_restoring(list(filter(None, restorations)), plan_path)
-        plan_again = 'Or plan again, with a corrected specification in place of the old plan'
+        plan_again = 'Or plan again for the trees that were left alone'
     others = [o for o, r in zip(obstacles, restorations, strict=True) if o and not r]
     if others:
         reasons = join_first_sentences(others)
         yield f'{reasons}. Change that in the cloud, or correct a copy of the specification'
-    if all(obstacles) and not any(restorations):
-        # Before that, the command fails for the same reason.
-        plan_again = 'Only then plan again, with a corrected specification in place of the old plan'
-    elif any(obstacles) and not all(obstacles):
+    spec_path = plan_path
+    if all(obstacles):
+        # With what the plan has of the specification, the command fails for the same reason.
+        spec_path = 'CORRECTED.yaml'
+        plan_again = f'{"Or" if any(restorations) else "Then"} plan again as you have corrected it'
+    elif any(obstacles):
         options.append('--skip-infeasible')
     options += [f'--tree {shlex.quote(name)}' for name in roots]
     yield (
         f'{plan_again}: placement resource provider reshape plan '
-        f'--spec {shlex.quote(plan_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
+        f'--spec {shlex.quote(spec_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
     )
 
 

@@ -69,7 +69,8 @@ def test_a_service_that_does_not_answer_is_an_error_with_its_url(program, retrie
     ended = run(program, *words, **nobody)
     assert (ended.returncode, ended.stdout) == (1, b'')
     assert ended.stderr.splitlines()[-1] == (
-        b'No answer from http://127.0.0.1:9: Connection refused. The URL is from OS_ENDPOINT'
+        b'No answer from http://127.0.0.1:9: Connection refused. Check that the service runs '
+        b'there; the URL is from OS_ENDPOINT'
     )
     lost = run(program, *words[:2], 'trait', 'create', 'CUSTOM_LOST', **nobody)
     assert lost.returncode == 1

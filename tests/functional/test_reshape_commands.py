@@ -154,7 +154,8 @@ def test_apply_names_the_command_that_plans_a_changed_tree_again(placement, clou
     (tree,) = json.loads(left.stdout)
     assert (tree['tree'], tree['state']) == ('compute1', 'left alone')
     command = 'resource provider reshape plan --spec plan.json --tree compute1 -o plan-2.json'
-    assert f'placement {command}' in left.stderr
+    corrected = command.replace('plan.json', 'CORRECTED.yaml')
+    assert f'Or plan again as you have corrected it: placement {corrected}\n' in left.stderr
     grown = 'resource provider inventory set compute1 --amend --resource VGPU=8'
     steps = left.stderr[left.stderr.index('Next:') :]
     assert f'compute1 has 7 VGPU now; the plan moves 8: placement {grown}\n' in steps
@@ -164,8 +165,8 @@ def test_apply_names_the_command_that_plans_a_changed_tree_again(placement, clou
     again = placement(f'{PREFIX} status plan.json -f json')
     assert again.status == errors.ExitStatus.DIFFERS
     assert json.loads(again.stdout)[0]['reason'] == f'left alone: {tree["reason"]}'
-    assert command in again.stderr
-    # As it stands; the eight of the specification are not there any more.
+    assert corrected in again.stderr
+    # The eight of the old plan's specification are not there any more.
     anew = placement(command)
     assert (anew.status, 'which has 7' in anew.stderr) == (1, True), anew
     assert placement(grown).status == 0

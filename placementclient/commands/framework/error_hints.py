@@ -82,8 +82,9 @@ def _describe_url_source(url: str, *, is_named: bool) -> str:
     if not unreachable.has_scheme(url):
         bare = os.environ.get(source) or f'{url.partition("/")[0]}/…'
         return f'. The URL is from {source}: type http://{bare.rpartition("@")[2]}'
-    name = '' if is_named else f' {url.partition("?")[0]}'
-    return f'. The URL{name} is from {source}'
+    if is_named:
+        return f'. Check that the service runs there; the URL is from {source}'
+    return f'. The URL {url.partition("?")[0]} is from {source}'
 
 
 def _find_database_source(argv: Iterable[str], variables: Mapping[str, str]) -> str:

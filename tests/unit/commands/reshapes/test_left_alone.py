@@ -43,7 +43,10 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     # Where every tree is in the way of the new plan, the command fails until that has changed.
     first, again = runs.advise_planning_again(plan, 'plan.json', trees[1:], 'plan-2.json')
     assert first.startswith('gpu1: no room. Change that')
-    assert again.startswith('Only then plan again, with a corrected specification in place of ')
+    assert again == (
+        'Then plan again as you have corrected it: placement resource provider reshape plan '
+        '--spec CORRECTED.yaml --tree gpu1 -o plan-2.json'
+    )
 
 
 def make_run(states):
