@@ -116,6 +116,18 @@ def read_snapshot(path: str) -> Snapshot:
     return snapshot
 
 
+def has_kind(path: str, kind: FileKind) -> bool:
+    """Return True if a path is a file of a kind."""
+    found = _read_kind(path) if os.path.isfile(path) else None
+    return found is not None and found.name == kind.name
+
+
+def _read_kind(path: str) -> FileKind | None:
+    with system.explain_errors(path), open(path, 'rb') as raw:
+        is_packed = raw.peek(2).startswith(_GZIP)
+        return kinds.find_kind((gzip.GzipFile(fileobj=raw) if is_packed else raw).read(_CHUNK))
+
+
 def check_output(path: str, kind: str, overwrite: bool | None = None) -> None:
     """Refuse a path where no file can be written, or where a file of another kind would be lost.
 
@@ -126,9 +138,7 @@ def check_output(path: str, kind: str, overwrite: bool | None = None) -> None:
     system.check_output_path(path)
     if overwrite or not os.path.isfile(path):
         return
-    with system.explain_errors(path), open(path, 'rb') as raw:
-        is_packed = raw.peek(2).startswith(_GZIP)
-        found = kinds.find_kind((gzip.GzipFile(fileobj=raw) if is_packed else raw).read(_CHUNK))
+    found = _read_kind(path)
     if found and found.name != kind:
         option = '' if overwrite is None else ', or --overwrite'
         raise errors.BadFile(path, f'is {found.name}: give another name for {kind}{option}')

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypedDict, Unpack
 
-from placementclient.basis.errors import WrongFile
+from placementclient.basis.errors import BadFile, WrongFile
 from placementclient.basis.wording import suggest_similar
 from placementclient.cli.plugin import parse_number
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
@@ -135,7 +135,25 @@ def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
     return grouped
 
 
-def find_option_of_wrong_file(
+def name_options_of_wrong_file(
+    options: Sequence[Option], parsed_args: argparse.Namespace, fault: WrongFile
+) -> BadFile:
+    """Return the error with the option that took the file, or with two whose files are swapped."""
+    taker = _find_option_of_wrong_file(options, parsed_args, fault)
+    if not taker:
+        return fault
+    flags = {flag: option for option in options for flag in option.flags}
+    if other := flags.get(fault.taken.partition(' ')[0]):
+        from placementclient.files import disk
+
+        value = getattr(parsed_args, other.dest)
+        paths = value if isinstance(value, list) else [value or '']
+        if any(disk.has_kind(path, fault.needed) for path in paths):
+            return fault.name_swap(taker, other.flags[-1])
+    return fault.name_taker(taker, flags)
+
+
+def _find_option_of_wrong_file(
     options: Sequence[Option], parsed_args: argparse.Namespace, fault: WrongFile
 ) -> str:
     """Return the option or the argument that took a wrong file; empty if another file named it."""

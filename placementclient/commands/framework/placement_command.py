@@ -31,8 +31,8 @@ from placementclient.commands.framework.log_filters import escape_record, use_pr
 from placementclient.commands.framework.option import (
     Option,
     describe_unknown_columns,
-    find_option_of_wrong_file,
     list_ignored_options,
+    name_options_of_wrong_file,
     normalize_column,
 )
 from placementclient.commands.framework.parser import (
@@ -314,10 +314,9 @@ class PlacementCommand(command.Command):
         """Log an error, with the names of providers and suggestions."""
         from placementclient.render import failures
 
-        named = failure
+        named: PlacementError = failure
         if isinstance(failure, WrongFile):
-            if taker := find_option_of_wrong_file(self.options, self.args, failure):
-                named = failure.name_taker(taker, {f for o in self.options for f in o.flags})
+            named = name_options_of_wrong_file(self.options, self.args, failure)
         elif isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
         typed = [self._parser.prog, *vars(self._parser)['typed']]

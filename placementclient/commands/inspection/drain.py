@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -222,9 +223,13 @@ class PlanDrain(base.Lister):
             document = drain_moves.make_answer_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{format_json(document)}\n')
         self.ending, *self.explanation = answer.messages
-        steps, given = answer.next_steps, f'--servers {self.args.requests}'
-        lists = {option for option in _MAKE_LISTS if option in ' '.join(steps)} - {given}
-        self.next_steps = (*(c for o, c in _MAKE_LISTS.items() if o in lists), *steps)
+        lists = (
+            make
+            for option, make in _MAKE_LISTS.items()
+            # A file that is there may have a better list.
+            if option in ' '.join(answer.next_steps) and not os.path.exists(option.split()[1])
+        )
+        self.next_steps = (*lists, *answer.next_steps)
         if self.args.formatter == 'table' and self.app.stdout.isatty():
             self.explanation.append('To copy the commands, add: -f value -c command')
         return drain_moves.list_moves(cloud, answer)

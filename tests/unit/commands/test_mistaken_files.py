@@ -206,6 +206,28 @@ def test_a_file_of_another_kind_is_told_with_what_is_needed(placement, tmp_path,
         assert refused == is_refused, (own, placement(line).stderr)
 
 
+@pytest.mark.parametrize(
+    ('line', 'first', 'second'),
+    [
+        ('audit', 'a list of servers', 'a list of migrations'),
+        ('plan', 'a specification of a reshape', 'a file of assignments'),
+    ],
+)
+def test_two_files_of_each_others_options_are_called_swapped(
+    placement, tmp_path, files, line, first, second
+):
+    line = BEGINNINGS[line].format_map(files)
+    options = {}
+    for kind, content in FILES.items():
+        name, _, option = kind.partition(' (')
+        if name in (first, second):
+            options[name] = option.split()[0]
+            (tmp_path / options[name]).write_text(content)
+    one, other = options[first], options[second]
+    refused = placement(f'{line} {one} {tmp_path}/{other} {other} {tmp_path}/{one}').stderr
+    assert refused == f'{tmp_path}/{other}: {second}. The files of {one} and {other} are swapped\n'
+
+
 def test_the_beginning_of_a_uuid_of_a_snapshot_is_answered_too(placement, tmp_path):
     live = small()
     file = save(tmp_path, 'cloud.json', live)

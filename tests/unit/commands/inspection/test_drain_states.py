@@ -136,7 +136,8 @@ def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
     assert f'  1. {command}\n' in result.stderr
 
 
-def test_a_consumer_on_several_hosts_is_one_next_step(plan):
+def test_a_consumer_on_several_hosts_is_one_next_step(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     consumers = [consumer('s1', None, compute1={'VCPU': 1}, compute2={'VCPU': 1})]
     result = plan(consumers, 'compute2')
     assert result.stdout.count('cannot move') == 2
@@ -148,6 +149,9 @@ def test_a_consumer_on_several_hosts_is_one_next_step(plan):
     ) in result.stderr
     again = 'Plan again, and add --requests nova, or --requests FILE (see --help)'
     assert f'  4. {again}\n' in result.stderr
+    # The command to make a list would replace one that is there.
+    (tmp_path / 'servers.json').touch()
+    assert f'Next:\n  1. {MAKE_MIGRATIONS}\n  2. placement ' in plan(consumers, 'compute2').stderr
 
 
 def test_a_drain_on_a_terminal_says_how_to_copy_its_commands(plan, monkeypatch):
