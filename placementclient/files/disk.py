@@ -118,14 +118,21 @@ def read_snapshot(path: str) -> Snapshot:
 
 def has_kind(path: str, kind: FileKind) -> bool:
     """Return True if a path is a file of a kind."""
-    found = _read_kind(path) if os.path.isfile(path) else None
+    found = _read_kind(path)
     return found is not None and found.name == kind.name
 
 
 def _read_kind(path: str) -> FileKind | None:
-    with system.explain_errors(path), open(path, 'rb') as raw:
-        is_packed = raw.peek(2).startswith(_GZIP)
-        return kinds.find_kind((gzip.GzipFile(fileobj=raw) if is_packed else raw).read(_CHUNK))
+    """Return the kind of a file; ``None`` also if there is no file, or if it cannot be read."""
+    if not os.path.isfile(path):
+        return None
+    try:
+        with system.explain_errors(path), open(path, 'rb') as raw:
+            is_packed = raw.peek(2).startswith(_GZIP)
+            stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
+            return kinds.find_kind(stream.read(kinds.LOOKED_AT))
+    except errors.BadFile:
+        return None
 
 
 def check_output(path: str, kind: str, overwrite: bool | None = None) -> None:
@@ -136,9 +143,7 @@ def check_output(path: str, kind: str, overwrite: bool | None = None) -> None:
     :raises errors.BadFile: if it is refused
     """
     system.check_output_path(path)
-    if overwrite or not os.path.isfile(path):
-        return
-    found = _read_kind(path)
+    found = None if overwrite else _read_kind(path)
     if found and found.name != kind:
         option = '' if overwrite is None else ', or --overwrite'
         raise errors.BadFile(path, f'is {found.name}: give another name for {kind}{option}')

@@ -116,7 +116,8 @@ _LOOKS = {
     r'(\[\s*\{|-)(?s:.*)["\s]Hypervisor Hostname"?\s*:': LISTS['hypervisors'],
 }
 _COMMENTS = re.compile(r'\A(\s|\xef\xbb\xbf|#.*|---$)+', re.MULTILINE)
-_LOOKED_AT = 4096
+#: How many bytes of a file show its kind.
+LOOKED_AT = 4096
 
 
 def find_list_kind(record: type[ListRecord]) -> FileKind:
@@ -126,7 +127,7 @@ def find_list_kind(record: type[ListRecord]) -> FileKind:
 
 def find_kind(content: bytes) -> FileKind | None:
     """Return the kind of a file by its beginning; ``None`` if it is not known."""
-    start = content[:_LOOKED_AT].decode('latin-1')
+    start = content[:LOOKED_AT].decode('latin-1')
     for name, kind in _FORMATS.items():
         if f'"{name}"' in start[:100]:
             return kind

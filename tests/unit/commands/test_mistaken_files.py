@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from placementclient.cli.entry_points import load_command
+from placementclient.files import disk
 from tests.unit.changes.records.test_plans import SPEC
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import POINTS
@@ -282,6 +283,24 @@ def test_a_file_of_another_kind_is_never_overwritten(
             assert refused.startswith(f'{path}: is {name}: give another name for {written}')
             assert path.read_text() == content
     assert service.requests == []
+
+
+def test_a_file_of_the_same_kind_or_a_damaged_one_may_be_overwritten(tmp_path):
+    path = tmp_path / 'file.x'
+    for kind, content in FILES.items():
+        path.write_text(content)
+        disk.check_output(str(path), kind.partition(' (')[0])
+    path.write_bytes(b'\x1f\x8b\x08cut')
+    for written in WRITING.values():
+        disk.check_output(str(path), written)
+
+
+def test_a_damaged_second_file_does_not_hide_the_error_about_the_first(placement, tmp_path, files):
+    (tmp_path / 'cut').write_bytes(b'\x1f\x8b\x08cut')
+    (tmp_path / 'wrong').write_text(FILES['a list of migrations (--migrations takes it)'])
+    line = f'{BEGINNINGS["audit"]} --servers {tmp_path}/wrong --migrations {tmp_path}/cut'
+    refused = placement(line.format_map(files)).stderr
+    assert refused.startswith(f'{tmp_path}/wrong: a list of migrations (--migrations takes it); ')
 
 
 def test_a_path_that_is_no_file_is_refused_with_the_reason(placement, tmp_path, monkeypatch):
