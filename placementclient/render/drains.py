@@ -90,7 +90,7 @@ def answer_drain(
         'enough': remedies,
         'free': free,
     }
-    steps = list_next_steps(cloud, decision.unsettled)
+    steps = list_next_steps(cloud, decision.moves, decision.unsettled)
     return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, steps, facts)
 
 
@@ -135,7 +135,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
         ],
         'free': sum_free_amounts(cloud, moves, emptied),
     }
-    steps = list_next_steps(cloud, rolling.unsettled)
+    steps = list_next_steps(cloud, moves, rolling.unsettled)
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, steps, facts)
 
 
@@ -269,12 +269,17 @@ def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
         )
 
 
-def list_next_steps(cloud: DrainCloud, findings: Iterable[Finding]) -> list[str]:
-    """Return the commands to run before a further plan, so that it can move more consumers."""
+def list_next_steps(
+    cloud: DrainCloud, moves: Sequence[ServerMove], findings: Iterable[Finding]
+) -> list[str]:
+    """Return the commands to run before a further plan, so that it can move more consumers.
+
+    Without ``--requests`` each server of the moves counts as running: a plan with it knows better.
+    """
     all_commands = [finding.facts['command'] for finding in findings]
     commands = [str(command) for command in dict.fromkeys(all_commands) if command]
     if not commands:
-        return []
+        return [] if has_known_requests(cloud) or not moves else [_PLAN_WITH_REQUESTS]
     rest = ['Run the commands of the other rows that cannot move'] if commands[_NAMED:] else []
     again = (
         'Plan again, with the same command' if has_known_requests(cloud) else _PLAN_WITH_REQUESTS

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,9 +18,11 @@ from placementclient.commands.framework import (
     server_options,
 )
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.inspection import drain_lists
 from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
+    from placementclient.commands.inspection.drain_lists import NovaLists
     from placementclient.insight.drain.cloud import DrainCloud
     from placementclient.insight.drain.host_failure import HostFailures
     from placementclient.insight.drain.nova_facts import NovaFacts
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
     from placementclient.producers.assuming import AssumedCloud
     from placementclient.render.drains import DrainAnswer
 
-#: The commands that make the lists of Nova for an audit, by the option with their file.
-_MAKE_LISTS = {
-    '--servers servers.json': 'openstack server list --all-projects --long -f json > servers.json',
-    '--migrations migrations.json': 'openstack --os-compute-api-version 2.59 server migration list '
-    '-f json > migrations.json',
-}
 #: How the command ends, by the answer.
 _EXIT_STATUSES = {
     'yes': ExitStatus.DONE,
@@ -101,12 +95,7 @@ class PlanDrain(base.Lister):
             help="A host, by the name or UUID of its provider, or a pattern such as 'compute2*'",
         ),
         *selection_options.CONDITIONS,
-        Option(
-            '--requests <file>|nova',
-            help='Read what the servers request (flavor, zone, server group): nova asks Nova, a '
-            'file has the answer of GET /servers/detail. It may also have the answers of '
-            'GET /os-aggregates, /os-server-groups and /os-migrations',
-        ),
+        drain_lists.REQUESTS,
         server_options.NOVA_CONF,
         server_options.PROFILES,
         server_options.IMAGES,
@@ -191,13 +180,12 @@ class PlanDrain(base.Lister):
         self._refuse_wrong_option_combinations()
         assumption = cloud_options.read_cloud(self, is_steady=True)
         snapshot = assumption.snapshot
-        requests = self._read_requests()
-        cells_down = nova_outages.report_cells_down(self) if self.args.requests == NOVA else ()
-        knowledge = self._make_nova_facts(requests, assumption)
+        lists = drain_lists.read_lists(self)
+        cells_down = nova_outages.report_cells_down(self) if lists.source == NOVA else ()
+        knowledge = self._make_nova_facts(lists, assumption)
         knowledge = replace(knowledge, cells=self._read_cells(snapshot))
-        cloud = DrainCloud(
-            snapshot, knowledge, self.args.keep_free, self._format_audit_command(requests)
-        )
+        audit = drain_lists.format_audit_command(self, lists)
+        cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, audit)
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.select_hosts(names, selection_options.make_selector(client, self.args))
@@ -223,32 +211,11 @@ class PlanDrain(base.Lister):
             document = drain_moves.make_answer_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{format_json(document)}\n')
         self.ending, *self.explanation = answer.messages
-        lists = (
-            make
-            for option, make in _MAKE_LISTS.items()
-            # A file that is there may have a better list.
-            if option in ' '.join(answer.next_steps) and not os.path.exists(option.split()[1])
-        )
-        self.next_steps = (*lists, *answer.next_steps)
+        steps = answer.next_steps
+        self.next_steps = (*drain_lists.list_commands_for_lists(steps), *steps)
         if self.args.formatter == 'table' and self.app.stdout.isatty():
             self.explanation.append('To copy the commands, add: -f value -c command')
         return drain_moves.list_moves(cloud, answer)
-
-    def _format_audit_command(self, requests: object) -> str:
-        """Return the command that audits the same cloud, with the file of ``--requests`` too."""
-        from placementclient.nova import service
-
-        command, path = f'{self.program} resource provider audit', self.args.snapshot
-        if path is None and service.has_nova(self.client):
-            return command
-        snapshot = f' --snapshot {shlex.quote(path)}' if path else ''
-        servers, migrations = list(_MAKE_LISTS)
-        if self.args.requests not in (None, NOVA):
-            file = shlex.quote(self.args.requests)
-            servers = f'--servers {file}'
-            if isinstance(requests, Mapping) and 'migrations' in requests:
-                migrations = f'--migrations {file}'
-        return f'{command}{snapshot} {servers} {migrations}'
 
     def _set_exit_status(self, verdict: DrainVerdict, cells_down: Sequence[Finding]) -> None:
         """Set the exit status of a verdict: a yes is not certain while cells are down."""
@@ -295,37 +262,16 @@ class PlanDrain(base.Lister):
             snapshot, parse_host_cells(disk.read_text(path, kinds.HOST_CELLS, kinds.TABLE), path)
         )
 
-    def _read_requests(self) -> object:
-        """Return the lists of ``--requests``, from a file or from Nova; None without the option."""
-        from placementclient.files import disk, kinds
-        from placementclient.nova import service
-
-        source = self.args.requests
-        if not source:
-            return None
-        if source != NOVA:
-            return disk.read_document(source, kinds.REQUESTS, *kinds.LISTS.values())
-        try:
-            return {
-                'aggregates': service.aggregates(self.client),
-                'server_groups': service.read_server_groups(self.client),
-                'migrations': service.migrations(self.client),
-                'servers': service.servers_with_zones(self.client),
-            }
-        except service.ServiceError as failure:
-            failure.next_steps = ('Give a file with the lists instead: --requests FILE',)
-            raise
-
-    def _make_nova_facts(self, requests: object, assumption: AssumedCloud) -> NovaFacts:
+    def _make_nova_facts(self, lists: NovaLists, assumption: AssumedCloud) -> NovaFacts:
         """Return the facts about the servers of a cloud, from the lists of ``--requests``."""
         from placementclient.insight.drain.knowledge import read_nova_facts
         from placementclient.insight.drain.nova_facts import NovaFacts
 
-        if requests is None:
+        if lists.document is None:
             return NovaFacts()
         scheduling = server_options.read_scheduling_options(self)
         knowledge, remarks = read_nova_facts(
-            assumption.snapshot, requests, self.args.requests, scheduling, self._read_images
+            assumption.snapshot, lists.document, lists.source, scheduling, self._read_images
         )
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *assumption.placed})
@@ -334,7 +280,7 @@ class PlanDrain(base.Lister):
         """Return the images of servers; no image is known if Nova and ``--images`` give none."""
         from placementclient.nova.images import Images
 
-        if self.args.requests != NOVA and not self.args.images:
+        if NOVA not in self.args.requests and not self.args.images:
             return Images()
         return server_options.read_images(self, self.args.images, servers)
 

@@ -134,7 +134,10 @@ def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]
 def _list_missing_lists(document: object) -> list[str]:
     """Return sentences about the lists that a file lacks."""
     missing = [name for name in _LISTS if not (isinstance(document, Mapping) and name in document)]
-    return [f'Not in the file, so not counted: {", ".join(missing)}'] if missing else []
+    if not missing:
+        return []
+    names = ', '.join(missing)
+    return [f'Not in the file, so not counted: {names}. A second --requests FILE can add a list']
 
 
 @dataclass(slots=True)

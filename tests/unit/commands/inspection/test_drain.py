@@ -141,12 +141,34 @@ def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypat
     result = placement(command + '--requests nova')
     assert (result.status, result.stdout) == (1, expected.stdout)
     assert result.stderr.startswith('It is unknown if all cells of Nova answer: Nova: services[0]')
+    assert placement(command + options + ' --requests nova').stderr == (
+        '--requests takes nova or files, not both\n'
+    )
     requests(tmp_path, {'migrations': []})
     result = placement(command + options)
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith(
         f'{tmp_path}/nova.json: has no key "servers"; --requests needs a list of servers. '
     )
+
+
+def test_the_lists_of_nova_may_be_in_several_files(placement, file, tmp_path):
+    """As OpenStackClient prints them: without a name, in any order."""
+    migration = {
+        'Id': 1, 'UUID': 'm', 'Status': 'finished', 'Type': 'resize', 'Server UUID': 's1',
+        'Source Node': 'compute9', 'Dest Node': 'compute1', 'Source Compute': 'compute9',
+        'Dest Compute': 'compute1',
+    }  # fmt: skip
+    migrations = save(tmp_path, 'migrations.json', [migration])
+    servers = save(tmp_path, 'servers.json', [server('s1', 4), server('s2', 2)])
+    command = PLAN.format(file=file) + 'compute1 -f value -c server -c state '
+    for first, second in ((servers, migrations), (migrations, servers)):
+        result = placement(f'{command} --requests {first} --requests {second}')
+        assert (result.status, result.stdout) == (5, 's1 cannot move\n')
+        assert 'not counted: aggregates, server_groups. A second' in result.stderr
+    result = placement(f'{command} --requests {servers} --requests {servers}')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr == f'{servers}: has a list of servers, and so has {servers}. Give one\n'
 
 
 def test_a_server_whose_migration_waits_for_confirm_cannot_move(placement, file, tmp_path):

@@ -48,7 +48,8 @@ def test_the_fewest_moves_that_make_room_are_rows_of_a_drain(placement, plan):
     assert (result.status, result.stderr) == (
         0,
         '1 server of m1.large: all have room after 1 move in 1 wave (room for 0 now)\n'
-        'Proved: fewer than 1 move make no room\n',
+        'Proved: fewer than 1 move make no room\n'
+        'Next: Plan again, and add --requests nova, or --requests FILE (see --help)\n',
     )
 
 

@@ -150,10 +150,11 @@ def test_drain_names_what_other_filters_decide(hosts, verdict):
 
 def test_drain_names_what_it_does_not_count():
     _, remarks = answer(two_hosts(), [detailed('s0')])
-    assert remarks == ['Not in the file, so not counted: aggregates, server_groups, migrations']
+    sentence = 'Not in the file, so not counted: {}. A second --requests FILE can add a list'
+    assert remarks == [sentence.format('aggregates, server_groups, migrations')]
     document = {'servers': [detailed('s0', image='')], 'aggregates': [], 'migrations': []}
     _, remarks = answer(two_hosts(), document)
-    assert remarks == ['Not in the file, so not counted: server_groups']
+    assert remarks == [sentence.format('server_groups')]
     assert answer(two_hosts(), document | {'server_groups': []})[1] == []
 
 
