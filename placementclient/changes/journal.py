@@ -256,12 +256,12 @@ def open_journal(path: str, identity: str, *, backward: bool = False) -> Iterato
     :raises JournalLocked: if another process has it open
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
-    with system.explain_errors(path):
+    with system.translate_system_errors(path):
         descriptor = system.open_own_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
-        with system.explain_errors(path):
+        with system.translate_system_errors(path):
             if not _try_to_lock(descriptor, path):
-                raise JournalLocked(path, system.find_lock_holder(descriptor))
+                raise JournalLocked(path, system.describe_lock_holder(descriptor))
             journal = _start_journal(JournalFile(path, descriptor), identity, backward)
         yield journal
         journal.write_beginning()

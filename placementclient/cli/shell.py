@@ -59,7 +59,7 @@ class _PrivateLogFile(logging.FileHandler):
     def _open(self) -> TextIOWrapper:
         from placementclient.files import system
 
-        with system.explain_errors(self.baseFilename):
+        with system.translate_system_errors(self.baseFilename):
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
             return open(system.open_user_file(self.baseFilename, flags), 'a', encoding='utf-8')
 

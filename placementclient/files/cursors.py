@@ -66,7 +66,7 @@ class _Loader(yaml.SafeLoader):
         if is_alias and node not in self._weights:
             raise _make_yaml_error('contains itself', mark)
         if node.tag in _NUMBERS:
-            _check_number(text, mark)
+            _refuse_unusual_number(text, mark)
         self._weight += self._weights[node] if is_alias else NODE_WEIGHT + len(text)
         self._weights[node] = self._weight - before
         if self._weight > MOST_WEIGHT:
@@ -74,7 +74,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-def _check_number(text: str, mark: yaml.Mark) -> None:
+def _refuse_unusual_number(text: str, mark: yaml.Mark) -> None:
     """Refuse a number that is too long, or of another base than ten."""
     if len(text) > LONGEST_NUMBER:
         raise _make_yaml_error(LONG_NUMBER, mark)
@@ -151,7 +151,7 @@ class Faults:
 class Cursor:
     """A value of a document with its position.
 
-    A method returns the value as the type that it is named after, or raises
+    A method that reads returns the value as the type that it names, or raises
     :class:`errors.BadFile` if the value is of another one.
 
     :param name: the way to the value in the document: ``moves[0].as``
@@ -165,7 +165,7 @@ class Cursor:
     line: int | None = None
     column: int | None = None
 
-    def error(self, reason: str) -> errors.BadFile:
+    def make_error(self, reason: str) -> errors.BadFile:
         """Return the exception for a fault of this value, with its position."""
         where = f'{self.name}: ' if self.name else ''
         return errors.BadFile(self.path, where + reason, self.line, self.column)
@@ -178,9 +178,9 @@ class Cursor:
         :param names: the keys; any other key is an error
         :param needed: the keys that must not be missing
         """
-        return self.fields(dict.fromkeys(names, lambda cursor: cursor), needed)
+        return self.read_fields(dict.fromkeys(names, lambda cursor: cursor), needed)
 
-    def fields(
+    def read_fields(
         self, readers: Mapping[str, Callable[[Cursor], object]], needed: Collection[str] = ()
     ) -> dict[str, Any]:
         """Return the values of a mapping with fixed keys, each as the reader of its key returns it.
@@ -189,78 +189,78 @@ class Cursor:
 
         :param needed: the keys that must not be missing
         """
-        faults, result, inside = Faults(), {}, self.mapping()
+        faults, result, inside = Faults(), {}, self.read_mapping()
         missing = [key for key in needed if key not in inside]
         unknown = [key for key in inside if key not in readers]
         for key in unknown:
             near = find_closest_words([key], readers)
             hint = f'. {format_suggestion(near)}' if near else KNOWN_KEYS + ', '.join(readers)
-            faults.errors.append(inside.pop(key).error(f'unknown key{hint}'))
+            faults.errors.append(inside.pop(key).make_error(f'unknown key{hint}'))
             missing = [name for name in missing if name not in near]
         if missing:
             are = 'are' if len(missing) > 1 else 'is'
-            faults.errors.append(self.error(f'{" and ".join(missing)} {are} missing'))
+            faults.errors.append(self.make_error(f'{" and ".join(missing)} {are} missing'))
         for key, cursor in inside.items():
             with faults.collect():
                 result[key] = readers[key](cursor)
         faults.raise_collected()
         return result
 
-    def mapping(self) -> dict[str, Cursor]:
+    def read_mapping(self) -> dict[str, Cursor]:
         """Return the values of a mapping whose keys are any strings, as cursors."""
         if not isinstance(self.value, Mapping):
             text = 'plain text, and ' if isinstance(self.value, str) else ''
-            raise self.error(f'{text}has to be KEY: VALUE')
+            raise self.make_error(f'{text}has to be KEY: VALUE')
         prefix = f'{self.name}.' if self.name else ''
         inside = {}
         for key, value in self.value.items():
-            cursor = Cursor(value, self.path, f'{prefix}{key}', *self._find_key_place(key))
+            cursor = Cursor(value, self.path, f'{prefix}{key}', *self._find_key_position(key))
             if not isinstance(key, str):
-                raise cursor.error(f'the key {key!r} has to be a text: quote it')
+                raise cursor.make_error(f'the key {key!r} has to be a text: quote it')
             inside[key] = cursor
         return inside
 
-    def mappings(self) -> dict[str, Cursor]:
+    def read_merged_mapping(self) -> dict[str, Cursor]:
         """Return the values of a mapping, or of several mappings in a list; null has no values."""
         if self.value is None:
             return {}
         if not isinstance(self.value, list | tuple):
-            return self.mapping()
+            return self.read_mapping()
         inside: dict[str, Cursor] = {}
-        for item in self.items():
-            for key, cursor in item.mapping().items():
+        for item in self.iterate_items():
+            for key, cursor in item.read_mapping().items():
                 if key in inside:
-                    raise cursor.error(f'{key} appears twice')
+                    raise cursor.make_error(f'{key} appears twice')
                 inside[key] = cursor
         return inside
 
-    def items(self) -> Iterator[Cursor]:
+    def iterate_items(self) -> Iterator[Cursor]:
         """Yield the items of a list, as cursors."""
         if not isinstance(self.value, list | tuple):
-            raise self.error('has to be a list')
+            raise self.make_error('has to be a list')
         for index, value in enumerate(self.value):
-            yield Cursor(value, self.path, f'{self.name}[{index}]', *self._find_key_place(index))
+            yield Cursor(value, self.path, f'{self.name}[{index}]', *self._find_key_position(index))
 
-    def sequence(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
+    def read_list(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
         """Return the items of a list, each as a reader returns it; all faults together."""
         faults, result = Faults(), []
-        for item in self.items():
+        for item in self.iterate_items():
             with faults.collect():
                 result.append(read(item))
         faults.raise_collected()
         return tuple(result)
 
-    def values_by_class(
+    def read_values_by_class(
         self, read: Callable[[Cursor], _T], inside: Mapping[str, Cursor] | None = None
     ) -> dict[str, _T]:
         """Return the values of a mapping by resource class, each as a reader returns it.
 
-        :param inside: the mapping, as :meth:`mappings` returns it; by default the value
+        :param inside: the mapping, as :meth:`read_merged_mapping` returns it; by default the value
         """
         faults, result = Faults(), {}
-        for name, item in (self.mapping() if inside is None else inside).items():
+        for name, item in (self.read_mapping() if inside is None else inside).items():
             with faults.collect():
-                result[replace(item, value=name).class_or_trait()] = read(item)
+                result[replace(item, value=name).read_class_or_trait()] = read(item)
         faults.raise_collected()
         return result
 
@@ -269,7 +269,7 @@ class Cursor:
         if not keys:
             return self
         if isinstance(self.value, list) and isinstance(keys[0], str):
-            for item in self.items():  # a list of mappings stands for one mapping
+            for item in self.iterate_items():  # a list of mappings stands for one mapping
                 if isinstance(item.value, Mapping) and keys[0] in item.value:
                     return item.descend(*keys)
         key, *below = keys
@@ -280,61 +280,61 @@ class Cursor:
         else:
             return self
         name = (self.name + step).removeprefix('.')
-        return Cursor(value, self.path, name, *self._find_key_place(key)).descend(*below)
+        return Cursor(value, self.path, name, *self._find_key_position(key)).descend(*below)
 
-    def text(self) -> str:
+    def read_text(self) -> str:
         """Return a text that is not empty."""
         if not isinstance(self.value, str):
-            raise self.error(f'{self.value!r} has to be a text: quote it')
+            raise self.make_error(f'{self.value!r} has to be a text: quote it')
         if not self.value:
-            raise self.error('is empty')
+            raise self.make_error('is empty')
         return self.value
 
-    def texts(self) -> tuple[str, ...]:
-        return self.sequence(Cursor.text)
+    def read_texts(self) -> tuple[str, ...]:
+        return self.read_list(Cursor.read_text)
 
-    def class_or_trait(self) -> str:
+    def read_class_or_trait(self) -> str:
         """Return the name of a resource class or of a trait."""
-        text = self.text()
+        text = self.read_text()
         if len(text) > _LONGEST_SYMBOL:
-            raise self.error(
+            raise self.make_error(
                 f'{text[:20]}… has {len(text)} characters, at most {_LONGEST_SYMBOL} are allowed'
             )
         return self._require_text(_SYMBOL.fullmatch(text) is not None, 'A-Z, 0-9 and _ only')
 
-    def classes_or_traits(self) -> tuple[str, ...]:
-        return self.sequence(Cursor.class_or_trait)
+    def read_classes_or_traits(self) -> tuple[str, ...]:
+        return self.read_list(Cursor.read_class_or_trait)
 
-    def uuid(self) -> str:
-        return normalize_uuid(self._require_text(is_uuid(self.text()), 'a UUID'))
+    def read_uuid(self) -> str:
+        return normalize_uuid(self._require_text(is_uuid(self.read_text()), 'a UUID'))
 
-    def boolean(self) -> bool:
+    def read_boolean(self) -> bool:
         if not isinstance(self.value, bool):
-            raise self.error('has to be true or false')
+            raise self.make_error('has to be true or false')
         return self.value
 
-    def integer(self, least: int, most: int) -> int:
+    def read_integer(self, least: int, most: int) -> int:
         if type(self.value) is not int:
-            raise self.error('has to be an integer')
+            raise self.make_error('has to be an integer')
         return self._require_range(self.value, least, most)
 
-    def number(self, least: float, most: float) -> float:
+    def read_number(self, least: float, most: float) -> float:
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise self.error('has to be a number')
+            raise self.make_error('has to be a number')
         return float(self._require_range(self.value, least, most))
 
     def _require_range(self, number: _Number, least: _Number, most: _Number) -> _Number:
         if not least <= number <= most:
-            raise self.error(f'has to be from {least} to {most}')
+            raise self.make_error(f'has to be from {least} to {most}')
         return number
 
     def _require_text(self, matches: bool, expected: str) -> str:
         """Return the value as text; raise an error, with what is expected, unless it matches."""
         if not matches:
-            raise self.error(f'{self.value!r} has to be {expected}')
+            raise self.make_error(f'{self.value!r} has to be {expected}')
         return str(self.value)
 
-    def _find_key_place(self, key: object) -> tuple[int | None, int | None]:
+    def _find_key_position(self, key: object) -> tuple[int | None, int | None]:
         """Return the line and the column of a key; ``None`` where errors do not print it."""
         places = getattr(self.value, 'places', {})
         line, column = places.get(key, (self.line, self.column))

@@ -24,56 +24,58 @@ _T = TypeVar('_T')
 
 def read_declared_provider(cursor: Cursor) -> DeclaredProvider:
     """Return a provider with its children, as "tree export" writes them."""
-    return DeclaredProvider(**cursor.fields(DECLARED, ['name']))
+    return DeclaredProvider(**cursor.read_fields(DECLARED, ['name']))
 
 
 def read_inventories(cursor: Cursor) -> dict[str, InventoryFields]:
     """Return the given fields of inventories, by class."""
-    return sort_keys(cursor.values_by_class(read_inventory_fields))
+    return sort_keys(cursor.read_values_by_class(read_inventory_fields))
 
 
 #: The readers of the fields of a provider, in all files.
 _CONTENT: dict[str, Callable[[Cursor], object]] = {
     'inventories': read_inventories,
-    'traits': Cursor.classes_or_traits,
-    'aggregates': lambda at: at.sequence(Cursor.uuid),
+    'traits': Cursor.read_classes_or_traits,
+    'aggregates': lambda at: at.read_list(Cursor.read_uuid),
 }
 #: The readers of the fields of a declared provider.
 DECLARED: dict[str, Callable[[Cursor], object]] = {
-    'name': Cursor.text,
-    'uuid': Cursor.uuid,
+    'name': Cursor.read_text,
+    'uuid': Cursor.read_uuid,
     **_CONTENT,
-    'children': lambda at: at.sequence(read_declared_provider),
+    'children': lambda at: at.read_list(read_declared_provider),
 }
 
 
 def read_provider_spec(item: Cursor) -> ProviderSpec:
     """Return an entry of ``providers`` in a specification."""
-    if 'uuid' in item.mapping() and 'name' not in item.mapping():
-        raise item.error('a new provider needs a name; one that exists has its UUID under name')
+    if 'uuid' in item.read_mapping() and 'name' not in item.read_mapping():
+        raise item.make_error(
+            'a new provider needs a name; one that exists has its UUID under name'
+        )
     entry = ProviderSpec(
-        **item.fields(
+        **item.read_fields(
             {
                 'name': lambda at: read_template(at, ('root', 'source')),
                 'parent': lambda at: read_template(at, ('root', 'source')),
                 **_CONTENT,
-                'uuid': Cursor.uuid,
-                'whole': lambda at: at.sequence(_read_field_name),
+                'uuid': Cursor.read_uuid,
+                'whole': lambda at: at.read_list(_read_field_name),
             },
             ['name'],
         )
     )
     if SOURCE in (entry.parent or '') and SOURCE not in entry.name:
-        raise item.descend('parent').error('{source} has no meaning if name lacks it')
+        raise item.descend('parent').make_error('{source} has no meaning if name lacks it')
     if entry.uuid is not None and has_placeholder(entry.name):
-        raise item.descend('uuid').error('is for one provider, but the name has a placeholder')
+        raise item.descend('uuid').make_error('is for one provider, but the name has a placeholder')
     return entry
 
 
 def _read_field_name(cursor: Cursor) -> str:
     """Return the name of a field of a provider: ``inventories``, ``traits`` or ``aggregates``."""
-    if (name := cursor.text()) not in _CONTENT:
-        raise cursor.error(f'has to be one of {", ".join(_CONTENT)}')
+    if (name := cursor.read_text()) not in _CONTENT:
+        raise cursor.make_error(f'has to be one of {", ".join(_CONTENT)}')
     return name
 
 
@@ -110,7 +112,7 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
     names: set[str] = set()
 
     def read_addition(item: Cursor) -> Addition:
-        fields = item.fields(
+        fields = item.read_fields(
             {
                 'resource_provider': lambda at: lower_uuid(read_template(at, ('root',))),
                 'parent': lambda at: read_template(at, ('root',)),
@@ -121,24 +123,26 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
         )
         entry = Addition(fields.pop('resource_provider'), **fields)
         if entry.name in names:
-            raise item.error(f'{entry.name} appears twice')
+            raise item.make_error(f'{entry.name} appears twice')
         names.add(entry.name)
         for uuid, amounts in entry.consumers.items():
             for name in amounts:
                 if name not in entry.inventories:
-                    raise item.descend('consumers', uuid, name).error(
+                    raise item.descend('consumers', uuid, name).make_error(
                         f'{name} is not in inventories'
                     )
         return entry
 
-    return cursor.sequence(read_addition)
+    return cursor.read_list(read_addition)
 
 
 def _read_allocations(cursor: Cursor) -> dict[str, dict[str, int]]:
     """Return amounts by consumer and class."""
     amounts = {
-        replace(item, value=uuid).uuid(): item.values_by_class(lambda at: at.integer(1, UNLIMITED))
-        for uuid, item in cursor.mapping().items()
+        replace(item, value=uuid).read_uuid(): item.read_values_by_class(
+            lambda at: at.read_integer(1, UNLIMITED)
+        )
+        for uuid, item in cursor.read_mapping().items()
     }
     return sort_keys({uuid: sort_keys(resources) for uuid, resources in amounts.items()})
 
@@ -149,11 +153,11 @@ def read_inventory_fields(cursor: Cursor) -> InventoryFields:
     :raises errors.BadFile: if a field is unknown, or its value is out of range
     """
     readers: dict[str, Callable[[Cursor], int | float]] = {
-        **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
-        'reserved': lambda at: at.integer(0, UNLIMITED),
-        'allocation_ratio': lambda at: at.number(0.0, LARGEST_RATIO),
+        **dict.fromkeys(FIELDS, lambda at: at.read_integer(1, UNLIMITED)),
+        'reserved': lambda at: at.read_integer(0, UNLIMITED),
+        'allocation_ratio': lambda at: at.read_number(0.0, LARGEST_RATIO),
     }
-    fields: InventoryFields = sort_keys(cursor.fields(readers))  # type: ignore[assignment]
+    fields: InventoryFields = sort_keys(cursor.read_fields(readers))  # type: ignore[assignment]
     return fields
 
 
@@ -164,9 +168,9 @@ def sort_keys(values: Mapping[str, _T]) -> dict[str, _T]:
 
 def read_template(cursor: Cursor, placeholders: Collection[str]) -> str:
     """Return a name, which may have some placeholders and no others."""
-    text = cursor.text()
+    text = cursor.read_text()
     for name in PLACEHOLDER.findall(text):
         if name not in placeholders:
             allowed = ', '.join(f'{{{name}}}' for name in placeholders) or 'none'
-            raise cursor.error(f'unknown placeholder {{{name}}}, known are {allowed}')
+            raise cursor.make_error(f'unknown placeholder {{{name}}}, known are {allowed}')
     return text

@@ -39,22 +39,22 @@ class FileContent:
     content: bytes
     kind: errors.FileKind
 
-    def check_kind(self, *versions: int) -> None:
+    def require_kind_and_version(self, *versions: int) -> None:
         """Raise an error unless the file has the expected kind and one of some versions."""
         try:
             value = self.decode(_ENVELOPE)
         except errors.BadFile:
-            kinds.check_kind(self.content, self.path, self.kind)
+            kinds.refuse_other_kind(self.content, self.path, self.kind)
             if self.content.lstrip().startswith((b'{', b'[')):
                 raise
             decode_text(self.content, self.path)
             raise errors.WrongFile(self.path, 'text, not JSON', self.kind) from None
         envelope = value if isinstance(value, Envelope) else Envelope()
         if envelope.format != self.kind.format:
-            kinds.check_kind(self.content, self.path, self.kind)
+            kinds.refuse_other_kind(self.content, self.path, self.kind)
             raise errors.WrongFile(self.path, kinds.UNKNOWN, self.kind)
         if envelope.version not in versions:
-            raise self.error(f'{self._noun} version {envelope.version!r} is not known')
+            raise self.make_error(f'{self._noun} version {envelope.version!r} is not known')
 
     @property
     def _noun(self) -> str:
@@ -66,7 +66,7 @@ class FileContent:
         try:
             refuse_duplicate_keys(self.content)
         except InvalidJSON as fault:
-            raise self.error(f'damaged {self._noun}: {fault}') from None
+            raise self.make_error(f'damaged {self._noun}: {fault}') from None
         except (ValueError, RecursionError):
             # The decoder refuses invalid JSON, with its line.
             return
@@ -81,11 +81,11 @@ class FileContent:
         try:
             return decoder.decode(self.content if item is None else item)
         except RecursionError:
-            raise self.error('nested too deeply', item) from None
+            raise self.make_error('nested too deeply', item) from None
         except UnicodeError:
-            raise self.error('not UTF-8 text', item) from None
+            raise self.make_error('not UTF-8 text', item) from None
         except msgspec.ValidationError as reason:
-            raise self.error(
+            raise self.make_error(
                 f'damaged {self._noun}: {locate_message(str(reason), name)}', item
             ) from None
         except msgspec.DecodeError as reason:
@@ -97,7 +97,7 @@ class FileContent:
                 self.path, 'damaged or cut off', kind, kind.copy_remedy, line
             ) from None
 
-    def error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
+    def make_error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
         """Return the exception for a fault of the file, with the line of an item of it.
 
         :param item: ``None``: the fault is of the whole file

@@ -53,15 +53,15 @@ def read_text(path: str, needed: FileKind, *others: FileKind, most_bytes: int = 
     :param needed: the kind that errors name; the file may be of one of ``others`` too
     :param most_bytes: the most bytes of the decompressed text; a longer one is refused
     """
-    return decode_text(read_bytes(path, needed, most_bytes), path, needed, *others)
+    return decode_text_of_kind(read_bytes(path, needed, most_bytes), path, needed, *others)
 
 
-def decode_text(content: bytes, path: str, needed: FileKind, *others: FileKind) -> str:
+def decode_text_of_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -> str:
     """Return the text of a UTF-8 file; refuse a file of another kind.
 
     :param needed: the kind that errors name; the file may be of one of ``others`` too
     """
-    kinds.check_kind(content, path, needed, *others)
+    kinds.refuse_other_kind(content, path, needed, *others)
     return texts.decode_text(content, path)
 
 
@@ -88,7 +88,10 @@ def read_document(path: str, needed: FileKind, *others: FileKind) -> Any:
     :param needed: the kind that errors name; the file may be of one of ``others`` too
     """
     content = read_bytes(path, needed, TYPED_LIMIT)
-    text, source = decode_text(content, path, needed, *others), FileContent(path, content, needed)
+    text, source = (
+        decode_text_of_kind(content, path, needed, *others),
+        FileContent(path, content, needed),
+    )
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
@@ -116,34 +119,34 @@ def read_snapshot(path: str) -> Snapshot:
     return snapshot
 
 
-def has_kind(path: str, kind: FileKind) -> bool:
+def is_file_of_kind(path: str, kind: FileKind) -> bool:
     """Return True if a path is a file of a kind."""
-    found = _read_kind(path)
+    found = _recognize_kind_of_file(path)
     return found is not None and found.name == kind.name
 
 
-def _read_kind(path: str) -> FileKind | None:
+def _recognize_kind_of_file(path: str) -> FileKind | None:
     """Return the kind of a file; ``None`` also if there is no file, or if it cannot be read."""
     if not os.path.isfile(path):
         return None
     try:
-        with system.explain_errors(path), open(path, 'rb') as raw:
+        with system.translate_system_errors(path), open(path, 'rb') as raw:
             is_packed = raw.peek(2).startswith(_GZIP)
             stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
-            return kinds.find_kind(stream.read(kinds.LOOKED_AT))
+            return kinds.recognize_kind(stream.read(kinds.LOOKED_AT))
     except errors.BadFile:
         return None
 
 
-def check_output(path: str, kind: str, overwrite: bool | None = None) -> None:
+def refuse_output_path(path: str, kind: str, overwrite: bool | None = None) -> None:
     """Refuse a path where no file can be written, or where a file of another kind would be lost.
 
     :param kind: the name of the kind of the new file; one of the same kind is replaced
     :param overwrite: whether any file is replaced; ``None``: the command has no such option
     :raises errors.BadFile: if it is refused
     """
-    system.check_output_path(path)
-    found = None if overwrite else _read_kind(path)
+    system.refuse_unwritable_path(path)
+    found = None if overwrite else _recognize_kind_of_file(path)
     if found and found.name != kind:
         option = '' if overwrite is None else ', or --overwrite'
         raise errors.BadFile(path, f'is {found.name}: give another name for {kind}{option}')
@@ -160,7 +163,7 @@ def read_bytes(path: str, needed: FileKind, most_bytes: int) -> bytes:
 
     :param needed: the kind that errors name
     """
-    with system.explain_errors(path, needed), contextlib.ExitStack() as stack:
+    with system.translate_system_errors(path, needed), contextlib.ExitStack() as stack:
         is_named = path != STANDARD
         raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer
         content = _read_beginning(raw, most_bytes)
@@ -190,7 +193,7 @@ def open_output(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.Gz
 
     :param mode: the permissions of a new file
     """
-    with system.explain_errors(path):
+    with system.translate_system_errors(path):
         if path == STANDARD:
             with _compress_output(sys.stdout.buffer, path) as stream:
                 yield stream
@@ -207,7 +210,7 @@ def open_output(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.Gz
             with open(descriptor, 'wb') as device, _compress_output(device, path) as stream:
                 yield stream
             return
-        with system.replace_file(target, mode) as raw, _compress_output(raw, path) as stream:
+        with system.open_replacement(target, mode) as raw, _compress_output(raw, path) as stream:
             yield stream
 
 

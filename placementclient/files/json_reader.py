@@ -150,10 +150,10 @@ class JSONReader:
             key, place = self._read_string(token), self._find_line_and_column(token.start)
             if key in result:
                 raise self._make_error(f'{key} appears twice', place)
-            self._read_mark(':')
+            self._read_separator(':')
             result[key] = self._read_value(self._read_token(), level + 1)
             result.places[key] = place
-            if self._read_mark(',}') == '}':
+            if self._read_separator(',}') == '}':
                 break
             token = self._read_token()
             if token.part == '}':
@@ -168,14 +168,14 @@ class JSONReader:
         while token.part != ']':
             result.places[len(result)] = self._find_line_and_column(token.start)
             result.append(self._read_value(token, level + 1))
-            if self._read_mark(',]') == ']':
+            if self._read_separator(',]') == ']':
                 break
             token = self._read_token()
             if token.part == ']':
                 raise NotJSON(self._find_line_and_column(token.start))
         return result
 
-    def _read_mark(self, marks: str) -> str:
+    def _read_separator(self, marks: str) -> str:
         """Return the next token; raise :class:`NotJSON` if it is not one of the marks."""
         match = _SEPARATOR.match(self._text, self._position)
         if match is None or match[1] not in marks:

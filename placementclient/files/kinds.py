@@ -120,12 +120,12 @@ _COMMENTS = re.compile(r'\A(\s|\xef\xbb\xbf|#.*|---$)+', re.MULTILINE)
 LOOKED_AT = 4096
 
 
-def find_list_kind(record: type[ListRecord]) -> FileKind:
+def get_list_kind(record: type[ListRecord]) -> FileKind:
     """Return the kind of the files with a list of such records."""
     return _make_list_kind(record.key, record.source)
 
 
-def find_kind(content: bytes) -> FileKind | None:
+def recognize_kind(content: bytes) -> FileKind | None:
     """Return the kind of a file by its beginning; ``None`` if it is not known."""
     start = content[:LOOKED_AT].decode('latin-1')
     for name, kind in _FORMATS.items():
@@ -136,20 +136,20 @@ def find_kind(content: bytes) -> FileKind | None:
     return next(looks, None)
 
 
-def check_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -> None:
+def refuse_other_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -> None:
     """Raise an error if a file is empty, or looks like a kind that is neither needed nor allowed.
 
     :param needed: the kind that the error names; ``others`` are allowed too
     """
-    kind = find_kind(content)
+    kind = recognize_kind(content)
     allowed = {kind.name for kind in (needed, *others)}
-    if kind and kind.name not in allowed and allowed.isdisjoint(_find_lists(content)):
+    if kind and kind.name not in allowed and allowed.isdisjoint(_find_list_names(content)):
         raise WrongFile(path, kind.name, needed, taken=kind.taken)
     if not needed.may_be_empty and (lack := explain_missing_content(content)):
         raise WrongFile(path, lack, needed)
 
 
-def _find_lists(content: bytes) -> set[str]:
+def _find_list_names(content: bytes) -> set[str]:
     """Return the names of the lists in a document of several lists."""
     try:
         document = msgspec.json.decode(content, type=dict[str, msgspec.Raw])

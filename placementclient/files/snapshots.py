@@ -116,7 +116,7 @@ def decode_snapshot(content: bytes, path: str) -> Snapshot:
     :raises errors.BadFile: if it is no snapshot or a damaged one, with the line
     """
     source = FileContent(path, content, kinds.SNAPSHOT)
-    source.check_kind(*_KNOWN)
+    source.require_kind_and_version(*_KNOWN)
     source.refuse_duplicate_keys()
     try:
         document = _WHOLE.decode(content)
@@ -125,10 +125,10 @@ def decode_snapshot(content: bytes, path: str) -> Snapshot:
     shared = SharedParts()
     states = [make_provider_state(record, shared) for record in document.providers]
     if reason := find_inconsistency(state.provider for state in states):
-        raise source.error(f'damaged snapshot: {reason}')
+        raise source.make_error(f'damaged snapshot: {reason}')
     roots = {state.uuid for state in states if state.provider.parent_provider_uuid is None}
     if stray := [uuid for uuid in document.unsteady if uuid not in roots]:
-        raise source.error(f'damaged snapshot: unsteady: {stray[0]} is no root')
+        raise source.make_error(f'damaged snapshot: unsteady: {stray[0]} is no root')
     consumers = (make_consumer(uuid, record) for uuid, record in document.consumers.items())
     return Snapshot(states, consumers, document.origin, document.unsteady)
 

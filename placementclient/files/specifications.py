@@ -62,9 +62,9 @@ def read_specification(document: Cursor) -> Spec:
     form = _read_long_form(document)
     if form.declared:
         form.select_declared_trees()
-    form.name_targets()
+    form.replace_target_uuids()
     if 'trees' not in form.fields and any(has_placeholder(move.source) for move in form.moves):
-        raise document.error('trees is missing, and a source with a placeholder selects none')
+        raise document.make_error('trees is missing, and a source with a placeholder selects none')
     spec = Spec(
         moves=form.moves,
         providers=tuple(form.entries),
@@ -117,7 +117,7 @@ class _LongForm:
         names = tuple(escape_pattern(tree.name) for tree in self.declared)
         self.fields['trees'] = TreeSelection(names)
 
-    def name_targets(self) -> None:
+    def replace_target_uuids(self) -> None:
         """Put names of targets in place of the UUIDs that moves or entries name.
 
         Each new target without an entry gets one.
@@ -133,7 +133,7 @@ class _LongForm:
                 self._add_entry(ProviderSpec(move.name, move.source, uuid=uuid), (*start, index))
             elif named[uuid] != move.name:
                 at = self._document.descend(*start, index, 'name')
-                raise at.error(f'{uuid} is {named[uuid]}')
+                raise at.make_error(f'{uuid} is {named[uuid]}')
         self.moves = tuple(
             structs.replace(
                 move,
@@ -147,13 +147,13 @@ class _LongForm:
 def _read_long_form(document: Cursor) -> _LongForm:
     """Read the values of a specification in any of its forms."""
     if isinstance(document.value, list):
-        moves = document.sequence(lambda item: _read_move(item, ()))
+        moves = document.read_list(lambda item: _read_move(item, ()))
         return _LongForm(document, {'moves': moves}, (), {('moves',): ()})
     if isinstance(document.value, Mapping) and 'name' in document.value:
-        fields = document.fields({**DECLARED, **_BESIDE_TREES})
+        fields = document.read_fields({**DECLARED, **_BESIDE_TREES})
         tree = {key: fields.pop(key) for key in DECLARED if key in fields}
         return _LongForm(document, fields, [DeclaredProvider(**tree)], {('trees', 0): ()})
-    fields = document.fields({'trees': _read_trees, **_BESIDE_TREES})
+    fields = document.read_fields({'trees': _read_trees, **_BESIDE_TREES})
     # A list declares trees, a mapping selects them.
     declared = fields.pop('trees') if isinstance(fields.get('trees'), tuple) else ()
     return _LongForm(document, fields, declared, {})
@@ -174,7 +174,9 @@ def _refuse_repeated_providers(spec: Spec) -> None:
 
 
 def _read_moves(cursor: Cursor) -> tuple[Move, ...]:
-    return () if cursor.value is None else cursor.sequence(lambda item: _read_move(item, ('root',)))
+    return (
+        () if cursor.value is None else cursor.read_list(lambda item: _read_move(item, ('root',)))
+    )
 
 
 def _read_trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
@@ -182,32 +184,36 @@ def _read_trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
     if not isinstance(cursor.value, list):
         return _read_selection(cursor)
     if not cursor.value:
-        raise cursor.error('is empty')
-    return cursor.sequence(read_declared_provider)
+        raise cursor.make_error('is empty')
+    return cursor.read_list(read_declared_provider)
 
 
 def _read_selection(cursor: Cursor) -> TreeSelection:
     readers: dict[str, Callable[[Cursor], tuple[str, ...]]] = {
-        'name': Cursor.texts,
-        'uuid': lambda at: at.sequence(Cursor.uuid),
-        'trait': Cursor.classes_or_traits,
-        'class': Cursor.classes_or_traits,
+        'name': Cursor.read_texts,
+        'uuid': lambda at: at.read_list(Cursor.read_uuid),
+        'trait': Cursor.read_classes_or_traits,
+        'class': Cursor.read_classes_or_traits,
     }
-    fields = cursor.fields(readers)
+    fields = cursor.read_fields(readers)
     return TreeSelection(*(fields.get(key, ()) for key in readers))
 
 
 def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     """Return a move; its names of providers may have the placeholders."""
     needed = ('from_resource_provider', 'to_resource_provider', 'moved_resources')
-    fields = cursor.fields(
+    fields = cursor.read_fields(
         {
             'from_resource_provider': lambda at: read_template(at, placeholders),
             'to_resource_provider': lambda at: read_template(at, (*placeholders, 'source')),
-            'moved_resources': lambda at: at.values_by_class(_read_moved_amount, at.mappings()),
-            'as': lambda at: {name: item.class_or_trait() for name, item in at.mapping().items()},
-            'moved_traits': Cursor.classes_or_traits,
-            'consumers': Cursor.mapping,
+            'moved_resources': lambda at: at.read_values_by_class(
+                _read_moved_amount, at.read_merged_mapping()
+            ),
+            'as': lambda at: {
+                name: item.read_class_or_trait() for name, item in at.read_mapping().items()
+            },
+            'moved_traits': Cursor.read_classes_or_traits,
+            'consumers': Cursor.read_mapping,
             'name': lambda at: read_template(at, ()),
         },
         needed,
@@ -218,20 +224,20 @@ def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     for moved_class in [name for name in renamed if name not in moved]:
         with faults.collect():
             at = cursor.descend('as', moved_class)
-            raise at.error(f'{moved_class} is not in moved_resources')
+            raise at.make_error(f'{moved_class} is not in moved_resources')
     with faults.collect():
         consumers = _read_consumers(fields.get('consumers', {}), moved)
     with faults.collect():
         if 'name' in fields and (not is_uuid(target) or is_pattern(source)):
             reason = 'names a new provider whose UUID is to_resource_provider, below one source'
-            raise cursor.descend('name').error(reason)
+            raise cursor.descend('name').make_error(reason)
     faults.raise_collected()
     traits, name = fields.get('moved_traits', ()), fields.get('name')
     return Move(source, target, moved, renamed, traits, sort_keys(consumers), name)
 
 
 def _read_moved_amount(cursor: Cursor) -> int | Literal['all']:
-    return ALL if cursor.value == ALL else cursor.integer(1, UNLIMITED)
+    return ALL if cursor.value == ALL else cursor.read_integer(1, UNLIMITED)
 
 
 def _read_consumers(
@@ -245,46 +251,46 @@ def _read_consumers(
     result: dict[str, dict[str, int | None]] = {}
     for uuid, item in items.items():
         with faults.collect():
-            consumer_uuid = replace(item, value=uuid).uuid()
+            consumer_uuid = replace(item, value=uuid).read_uuid()
             if isinstance(item.value, Mapping):
                 result[consumer_uuid] = sort_keys(
-                    item.fields(dict.fromkeys(moved, _read_optional_amount))
+                    item.read_fields(dict.fromkeys(moved, _read_optional_amount))
                 )
             elif item.value is None or len(moved) == 1:
                 result[consumer_uuid] = dict.fromkeys(sorted(moved), _read_optional_amount(item))
             else:
-                raise item.error(f'has to state the amount of each class: {", ".join(moved)}')
+                raise item.make_error(f'has to state the amount of each class: {", ".join(moved)}')
     faults.raise_collected()
     return result
 
 
 def _read_optional_amount(cursor: Cursor) -> int | None:
     """Return the amount of a class that a consumer moves; ``None``: all of it."""
-    return None if cursor.value is None else cursor.integer(1, UNLIMITED)
+    return None if cursor.value is None else cursor.read_integer(1, UNLIMITED)
 
 
-def _read_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
+def _read_class_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
     """Return the groups of classes that a consumer gets together on one provider."""
     seen: set[str] = set()
 
     def read_group(item: Cursor) -> tuple[str, ...]:
-        names = item.classes_or_traits()
+        names = item.read_classes_or_traits()
         if len(set(names)) < 2:
-            raise item.error('has to name two classes or more')
+            raise item.make_error('has to name two classes or more')
         if len(set(names)) < len(names) or seen.intersection(names):
-            raise item.error('names a class that is in a group already')
+            raise item.make_error('names a class that is in a group already')
         seen.update(names)
         return names
 
-    return cursor.sequence(read_group)
+    return cursor.read_list(read_group)
 
 
 #: The readers of the keys beside ``trees``.
 _BESIDE_TREES: Mapping[str, Callable[[Cursor], object]] = {
-    'providers': lambda at: at.sequence(read_provider_spec),
+    'providers': lambda at: at.read_list(read_provider_spec),
     'moves': _read_moves,
-    'together': _read_groups,
-    'split': Cursor.boolean,
-    'assignments': Cursor.texts,
+    'together': _read_class_groups,
+    'split': Cursor.read_boolean,
+    'assignments': Cursor.read_texts,
     'additions': read_additions,
 }

@@ -28,7 +28,7 @@ WRITTEN_LIMIT = 1 << 30
 
 
 @contextlib.contextmanager
-def explain_errors(path: str, needed: FileKind | None = None) -> Iterator[None]:
+def translate_system_errors(path: str, needed: FileKind | None = None) -> Iterator[None]:
     """Raise :class:`errors.BadFile` with the name of the file for errors of the system.
 
     :param needed: the kind of the file that is read
@@ -40,15 +40,15 @@ def explain_errors(path: str, needed: FileKind | None = None) -> Iterator[None]:
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise errors.BadFile(path, 'a damaged or truncated gzip file: copy it again') from None
     except OSError as reason:
-        mistake, near = _describe_error(path, reason), ''
+        mistake, near = _describe_system_error(path, reason), ''
         if reason.errno == errno.ENOENT:
-            near = _suggest_file(path)
+            near = _suggest_similar_file(path)
         if needed and reason.errno in (errno.ENOENT, errno.EISDIR):
             raise errors.WrongFile(path, mistake, needed, near) from None
         raise errors.BadFile(path, mistake + near) from None
 
 
-def _describe_error(path: str, reason: OSError) -> str:
+def _describe_system_error(path: str, reason: OSError) -> str:
     """Return an error of the system in words; who may read a file that is refused."""
     if reason.errno == errno.EISDIR:
         return 'is a folder'
@@ -71,7 +71,7 @@ def _describe_owner(path: str) -> str:
     return ''
 
 
-def _suggest_file(path: str) -> str:
+def _suggest_similar_file(path: str) -> str:
     """Return the file with a similar name, in a sentence, if there is none at a path."""
     folder, name = os.path.split(path)
     if os.path.exists(path) or not os.path.isdir(folder or '.'):
@@ -120,7 +120,7 @@ def open_own_file(path: str, flags: int) -> int:
 
 def read_own_file(path: str) -> bytes:
     """Return the content of a file, opened with :func:`open_own_file`."""
-    with explain_errors(path), open(open_own_file(path, os.O_RDONLY), 'rb') as stream:
+    with translate_system_errors(path), open(open_own_file(path, os.O_RDONLY), 'rb') as stream:
         return stream.read(WRITTEN_LIMIT)
 
 
@@ -129,7 +129,7 @@ def make_size_error(path: str, most: int) -> errors.BadFile:
     return errors.BadFile(path, f'is larger than {most >> 20} MiB')
 
 
-def find_lock_holder(descriptor: int) -> str:
+def describe_lock_holder(descriptor: int) -> str:
     """Return a phrase for the process that has locked a file: ``process 4711``, if it is known."""
     status = os.fstat(descriptor)
     device = f'{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}'
@@ -146,9 +146,9 @@ def is_writable_by_others(folder: str) -> bool:
     return bool(os.stat(folder or '.').st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
-def check_output_path(path: str) -> None:
+def refuse_unwritable_path(path: str) -> None:
     """Raise :class:`errors.BadFile` if no file can be written at a path."""
-    with explain_errors(path):
+    with translate_system_errors(path):
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
         if os.path.isdir(target):
@@ -158,11 +158,11 @@ def check_output_path(path: str) -> None:
             raise errors.BadFile(path, f'the folder does not exist: mkdir -p {typed}')
         if not os.path.isdir(folder):
             raise errors.BadFile(path, f'{os.path.dirname(path)} is no folder')
-        if reason := _find_write_obstacle(target, folder):
+        if reason := _explain_unwritable(target, folder):
             raise errors.BadFile(path, f'{reason}: give a file in a folder of yours')
 
 
-def _find_write_obstacle(target: str, folder: str) -> str:
+def _explain_unwritable(target: str, folder: str) -> str:
     """Return why a file cannot be written in a folder, or why a device cannot; else nothing."""
     if os.path.exists(target) and not os.path.isfile(target):
         return '' if os.access(target, os.W_OK) else os.strerror(errno.EACCES)
@@ -175,7 +175,7 @@ def _find_write_obstacle(target: str, folder: str) -> str:
 
 
 @contextlib.contextmanager
-def replace_file(target: str, mode: int) -> Iterator[IO[bytes]]:
+def open_replacement(target: str, mode: int) -> Iterator[IO[bytes]]:
     """Open a file that replaces another one when it is complete and on the disk.
 
     :param mode: the permissions, but never more than those of the file before

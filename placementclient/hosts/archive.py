@@ -163,7 +163,7 @@ def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...])
 def _read_members(path: str) -> Iterator[ArchiveMember]:
     """Yield the files of a folder or an archive, unless it is too large or has a file twice."""
     size, seen = 0, set[str]()
-    with system.explain_errors(path, kinds.HOST_FACTS), _explain_damage(path):
+    with system.translate_system_errors(path, kinds.HOST_FACTS), _explain_damage(path):
         for member in _read_folder(path) if os.path.isdir(path) else _read_tar(path):
             if member.name in seen:
                 raise errors.BadFile(member.path, f'appears twice: {_AGAIN}')
@@ -218,7 +218,7 @@ def _read_tar(path: str) -> Iterator[ArchiveMember]:
         content = content.replace(b'\r\n', b'\n')
     # A copy that was cut off would read as a shorter one; the end has two empty blocks.
     if content[-2 * tarfile.BLOCKSIZE :] != bytes(2 * tarfile.BLOCKSIZE):
-        kinds.check_kind(content, path, kinds.HOST_FACTS, kinds.TAR)
+        kinds.refuse_other_kind(content, path, kinds.HOST_FACTS, kinds.TAR)
         reason = 'damaged or cut off, or not a tar archive'
         raise errors.WrongFile(path, reason, kinds.HOST_FACTS, kinds.HOST_FACTS.copy_remedy)
     with tarfile.open(fileobj=io.BytesIO(content), mode='r:') as archive:

@@ -69,7 +69,7 @@ class ProviderSelector:
         :param field: of the condition
         :param states: all providers, before any condition
         """
-        in_file = self.at.descend(field).error
+        in_file = self.at.descend(field).make_error
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
             return error(

@@ -210,7 +210,7 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
             if (place := self.places.get(keys[:length])) is not None:
                 keys = (*place, *keys[length:])
                 break
-        fault: errors.BadFile = self.document.descend(*keys).error(reason)
+        fault: errors.BadFile = self.document.descend(*keys).make_error(reason)
         return fault
 
     @property

@@ -90,7 +90,7 @@ def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple
 def locate_records(document: object, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
     """Yield each record of a list, or of the object around the list, before it is decoded."""
     records, key = document, kind.key
-    needed = kinds.find_list_kind(kind)
+    needed = kinds.get_list_kind(kind)
     if isinstance(document, Mapping):
         try:
             link = find_next_page(document, key)

@@ -56,7 +56,7 @@ def read_declarations(
     if isinstance(document.value, Mapping) and 'meta' in document.value:
         roots = tuple(_read_nova_configuration(document, compute_nodes))
     elif isinstance(document.value, list):
-        roots = tuple(map(read_declared_provider, document.items()))
+        roots = tuple(map(read_declared_provider, document.iterate_items()))
     else:
         roots = (read_declared_provider(document),)
     seen: set[str] = set()
@@ -64,7 +64,7 @@ def read_declarations(
         # Nova names the provider of a bare metal node by its UUID.
         for key in {declaration.name, declaration.uuid} - {''}:
             if key in seen:
-                raise document.error(f'{key} is declared twice')
+                raise document.make_error(f'{key} is declared twice')
             seen.add(key)
     return roots
 
@@ -76,8 +76,8 @@ def _read_nova_configuration(
     version = _select_keys(inside['meta'], 'schema_version').get('schema_version')
     if version is None or not _SCHEMA.fullmatch(str(version.value)):
         found = 'is missing' if version is None else f'{version.value} is not known'
-        raise inside['meta'].error(f'schema_version {found}, only 1.0 and later ones of 1')
-    providers = list(inside['providers'].items()) if 'providers' in inside else []
+        raise inside['meta'].make_error(f'schema_version {found}, only 1.0 and later ones of 1')
+    providers = list(inside['providers'].iterate_items()) if 'providers' in inside else []
     identities = [_read_identity(item) for item in providers]
     named = {reference.value for reference in identities}
     for item, reference in zip(providers, identities, strict=True):
@@ -85,7 +85,7 @@ def _read_nova_configuration(
             yield _read_additions(item, reference)
             continue
         if not compute_nodes:
-            raise reference.error(
+            raise reference.make_error(
                 f'{_ANY_NODE} is known on a host only: name its providers with --compute-node'
             )
         for node in compute_nodes:
@@ -95,7 +95,7 @@ def _read_nova_configuration(
 
 def _select_keys(cursor: Cursor, *names: str) -> dict[str, Cursor]:
     """Return the cursors of some keys of a mapping; as in Nova, it may have any other keys."""
-    inside = cursor.mapping()
+    inside = cursor.read_mapping()
     return {name: inside[name] for name in names if name in inside}
 
 
@@ -103,12 +103,12 @@ def _read_identity(item: Cursor) -> Cursor:
     """Return the cursor at the name or UUID by which Nova's file identifies a provider."""
     identification = _select_keys(item, 'identification').get('identification')
     if identification is None:
-        raise item.error('identification is missing')
+        raise item.make_error('identification is missing')
     identity = identification.read_members(('uuid', 'name'))
     if len(identity) != 1:
-        raise identification.error('has to have either a uuid or a name')
+        raise identification.make_error('has to have either a uuid or a name')
     (reference,) = identity.values()
-    reference.text()  # refuses a list, or a number
+    reference.read_text()  # refuses a list, or a number
     return reference
 
 
@@ -120,20 +120,20 @@ def _read_additions(item: Cursor, name_or_uuid: Cursor) -> DeclaredProvider:
     }
     classes: dict[str, InventoryFields] = {}
     if (inventories := added.get('inventories')) is not None:
-        for entry in inventories.items():
-            for name, cursor in entry.mapping().items():
+        for entry in inventories.iterate_items():
+            for name, cursor in entry.read_mapping().items():
                 _check_custom(cursor, name, 'resource class')
             classes.update(read_inventories(entry))
     traits = added.get('traits')
-    for trait in traits.items() if traits is not None else ():
-        _check_custom(trait, trait.text(), 'trait')
+    for trait in traits.iterate_items() if traits is not None else ():
+        _check_custom(trait, trait.read_text(), 'trait')
     # A compute node that the command names stands in place of the word in a uuid.
     is_unnamed = name_or_uuid.name.endswith('.uuid') and is_uuid(str(name_or_uuid.value))
     return DeclaredProvider(
-        '' if is_unnamed else name_or_uuid.text(),
-        name_or_uuid.uuid() if is_unnamed else '',
+        '' if is_unnamed else name_or_uuid.read_text(),
+        name_or_uuid.read_uuid() if is_unnamed else '',
         classes or None,
-        None if traits is None else traits.classes_or_traits(),
+        None if traits is None else traits.read_classes_or_traits(),
         adds=True,
     )
 
@@ -141,7 +141,7 @@ def _read_additions(item: Cursor, name_or_uuid: Cursor) -> DeclaredProvider:
 def _check_custom(cursor: Cursor, name: str, kind: str) -> None:
     """Refuse a name without CUSTOM_, as Nova does: its drivers report the standard ones."""
     if not name.startswith('CUSTOM_'):
-        raise cursor.error(f'{name} is no custom {kind}: Nova adds no others')
+        raise cursor.make_error(f'{name} is no custom {kind}: Nova adds no others')
 
 
 def make_declaration(snapshot: Snapshot) -> list[DeclaredRecord]:

@@ -22,7 +22,7 @@ def read_spec_and_rows(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[
     :param rows: the paths of files of further rows; they replace the rows of a plan
     """
     content = disk.read_bytes(path, kinds.SPECIFICATION, disk.WRITTEN_LIMIT)
-    if kinds.find_kind(content) == kinds.PLAN:
+    if kinds.recognize_kind(content) == kinds.PLAN:
         plan = plans.decode(content, path)
         if plan.recipe is None:
             raise errors.BadFile(path, f'the plan of {plan.command} has no specification')
@@ -31,7 +31,7 @@ def read_spec_and_rows(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED_LIMIT:
         raise system.make_size_error(path, disk.TYPED_LIMIT)
-    text = disk.decode_text(content, path, kinds.SPECIFICATION, kinds.TREES)
+    text = disk.decode_text_of_kind(content, path, kinds.SPECIFICATION, kinds.TREES)
     return read_rows_of_spec(specifications.parse_specification(text, path), path, rows)
 
 

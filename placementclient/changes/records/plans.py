@@ -66,7 +66,7 @@ def decode(content: bytes, path: str) -> Plan:
     :raises errors.BadFile: if it is something else, or was edited
     """
     source = FileContent(path, content, kinds.PLAN)
-    source.check_kind(VERSION)
+    source.require_kind_and_version(VERSION)
     document = source.decode(_DOCUMENT)
     is_sealed = encoding.is_sealed(content, document.digest)
     if not is_sealed:
@@ -83,9 +83,9 @@ def decode(content: bytes, path: str) -> Plan:
         document.origin,
     )
     if fault := next(changes.find_plan_faults(plan), None):
-        raise source.error(f'damaged plan: {fault}')
+        raise source.make_error(f'damaged plan: {fault}')
     if not is_sealed and encoding.compute_digest(_encode_lines(plan)) != document.digest:
-        raise source.error('was edited: its digest is not that of its content')
+        raise source.make_error('was edited: its digest is not that of its content')
     return replace(plan, digest=document.digest)
 
 

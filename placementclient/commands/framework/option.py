@@ -148,7 +148,7 @@ def name_options_of_wrong_file(
 
         value = getattr(parsed_args, other.dest)
         paths = value if isinstance(value, list) else [value or '']
-        if any(disk.has_kind(path, fault.needed) for path in paths):
+        if any(disk.is_file_of_kind(path, fault.needed) for path in paths):
             return fault.name_swap(taker, other.flags[-1])
     return fault.name_taker(taker, flags)
 

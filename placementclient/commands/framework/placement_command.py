@@ -193,7 +193,7 @@ class PlacementCommand(command.Command):
             if path and path != '-':
                 from placementclient.files import disk
 
-                disk.check_output(path, option.output, getattr(self.args, 'overwrite', None))
+                disk.refuse_output_path(path, option.output, getattr(self.args, 'overwrite', None))
         if not self.auth_required:
             return
         self.client.require('', self.find_lowest_version())

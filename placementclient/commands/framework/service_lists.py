@@ -92,7 +92,7 @@ class ListSource(NamedTuple, Generic[T]):
             except errors.PlacementError as failure:
                 failure.next_steps = failure.next_steps or self._list_steps_with_file()
                 raise
-        records = self.parse(disk.read_document(place, kinds.find_list_kind(self.record)), place)
+        records = self.parse(disk.read_document(place, kinds.get_list_kind(self.record)), place)
         if self.record.is_never_empty and not records:
             key, source = self.record.key, self.record.source
             command.log.warning(

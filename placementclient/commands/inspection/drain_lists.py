@@ -68,7 +68,7 @@ def _read_files(paths: Iterable[str]) -> NovaLists:
         document = disk.read_document(path, kinds.REQUESTS, *kinds.LISTS.values())
         if not isinstance(document, Mapping):
             # The only list without a name that is not of servers has a look of its own.
-            is_migrations = disk.has_kind(path, kinds.LISTS['migrations'])
+            is_migrations = disk.is_file_of_kind(path, kinds.LISTS['migrations'])
             document = {'migrations' if is_migrations else 'servers': document}
         for key in document.keys() & places.keys():
             raise errors.BadFile(path, f'has a list of {key}, and so has {places[key]}. Give one')

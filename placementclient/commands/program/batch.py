@@ -207,8 +207,8 @@ def _open_commands(path: str, stdin: TextIO) -> contextlib.AbstractContextManage
     """Open a file of commands; ``-`` is standard input."""
     if path == '-':
         return contextlib.nullcontext(stdin.buffer)
-    with system.explain_errors(path, kinds.COMMANDS), contextlib.ExitStack() as stack:
+    with system.translate_system_errors(path, kinds.COMMANDS), contextlib.ExitStack() as stack:
         file = stack.enter_context(open(path, 'rb'))
-        kinds.check_kind(file.peek(), path, kinds.COMMANDS)
+        kinds.refuse_other_kind(file.peek(), path, kinds.COMMANDS)
         stack.pop_all()
         return file

@@ -73,7 +73,7 @@ class ApplyTree(ChangeCommand):
         if specifications.is_specification(documents[0]):
             return self._apply_specification(specifications.read_specification(documents[0]))
         for content, path in zip(contents, paths, strict=True):
-            kinds.check_kind(content.encode(), path, *allowed)
+            kinds.refuse_other_kind(content.encode(), path, *allowed)
         nodes = self.args.compute_node or ()
         declarations, *previous = (read_declarations(document, nodes) for document in documents)
         return self.plan_and_apply(

@@ -117,7 +117,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
             elif len(cells) != len(header):
                 fields = format_count(len(cells), 'field')
                 end = again if reader.line_num == len(written) else ''
-                faults.errors.append(row.error(f'{fields}, the header has {len(header)}{end}'))
+                faults.errors.append(row.make_error(f'{fields}, the header has {len(header)}{end}'))
             else:
                 yield {
                     name: Cursor(cell.strip(), path, name, reader.line_num)
@@ -137,7 +137,7 @@ def _read_document(text: str, path: str, faults: Faults) -> Iterator[Mapping[str
     document = parse_document(text, path)
     if not isinstance(document.value, list):
         raise errors.WrongFile(path, kinds.UNKNOWN, kinds.ASSIGNMENTS)
-    for item in document.items():
+    for item in document.iterate_items():
         with faults.collect():
             inside = item.read_members(_ALLOWED, _NEEDED)
             yield {name: at for name, at in inside.items() if at.value not in (None, '')}
@@ -172,15 +172,15 @@ def _read_amount(cursor: Cursor) -> int:
     value = cursor.value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
-    return Cursor(value, cursor.path, cursor.name, cursor.line).integer(1, UNLIMITED)
+    return Cursor(value, cursor.path, cursor.name, cursor.line).read_integer(1, UNLIMITED)
 
 
 #: The parser of each field.
 _READERS: Mapping[str, Callable[[Cursor], Any]] = {
-    'consumer_uuid': Cursor.uuid,
-    'resource_class': Cursor.class_or_trait,
+    'consumer_uuid': Cursor.read_uuid,
+    'resource_class': Cursor.read_class_or_trait,
     'amount': _read_amount,
-    'to_provider': Cursor.text,
-    'evidence': Cursor.text,
-    TO_CLASS: Cursor.class_or_trait,
+    'to_provider': Cursor.read_text,
+    'evidence': Cursor.read_text,
+    TO_CLASS: Cursor.read_class_or_trait,
 }

@@ -61,7 +61,7 @@ def parse_assumptions(text: str, path: str, readers: FileReaders) -> tuple[Assum
     :raises errors.BadFile: if the text has faults, with line and column
     """
     document = parse_document(text, path, columns=True)
-    return document.sequence(lambda entry: _read_assumption(entry, readers))
+    return document.read_list(lambda entry: _read_assumption(entry, readers))
 
 
 def _read_assumption(entry: Cursor, readers: FileReaders) -> Assumption:
@@ -80,11 +80,11 @@ def _read_assumption(entry: Cursor, readers: FileReaders) -> Assumption:
 
 
 def _read_new_hosts(entry: Cursor) -> Assumption:
-    readers = {'add': _read_count, 'like': Cursor.text, 'name': _read_template}
-    fields = entry.fields(readers, list(readers))
+    readers = {'add': _read_count, 'like': Cursor.read_text, 'name': _read_template}
+    fields = entry.read_fields(readers, list(readers))
     count, name, like = fields['add'], fields['name'], fields['like']
     if count > 1 and not _NUMBER.search(name):
-        raise entry.descend('name').error(f'is the same {count} times: put {{n}} in it')
+        raise entry.descend('name').make_error(f'is the same {count} times: put {{n}} in it')
 
     def add_hosts(cloud: AssumedCloud) -> None:
         # There may be too many names for a list.
@@ -95,14 +95,14 @@ def _read_new_hosts(entry: Cursor) -> Assumption:
 
 
 def _read_count(cursor: Cursor) -> int:
-    return cursor.integer(1, MOST)
+    return cursor.read_integer(1, MOST)
 
 
 def _read_template(cursor: Cursor) -> str:
     """Return a name of hosts, in which only a placeholder for a number may stand in braces."""
-    text = cursor.text()
+    text = cursor.read_text()
     if set(_NUMBER.sub('', text)) & {'{', '}'}:
-        raise cursor.error('unknown placeholder, known are {n} and with leading zeros {n:03d}')
+        raise cursor.make_error('unknown placeholder, known are {n} and with leading zeros {n:03d}')
     return text
 
 
@@ -111,32 +111,32 @@ def _fill_template(name: str, number: int) -> str:
 
 
 def _read_removed_hosts(entry: Cursor) -> Assumption:
-    names = entry.fields({'without': _read_texts})['without']
+    names = entry.read_fields({'without': _read_texts})['without']
     return partial(overlay.remove_hosts, entry=entry, without=names)
 
 
 def _read_texts(cursor: Cursor) -> tuple[str, ...]:
     """Return one text, or the texts of a list that is not empty."""
     if not isinstance(cursor.value, list):
-        return (cursor.text(),)
+        return (cursor.read_text(),)
     if not cursor.value:
-        raise cursor.error('is empty')
-    return cursor.texts()
+        raise cursor.make_error('is empty')
+    return cursor.read_texts()
 
 
 def _read_applied_plan(entry: Cursor, readers: FileReaders) -> Assumption:
-    path = entry.fields({'plan': Cursor.text})['plan']
+    path = entry.read_fields({'plan': Cursor.read_text})['plan']
     return partial(overlay.apply_plan, entry=entry, plan=readers.plan(path))
 
 
 def _read_edit(entry: Cursor) -> Assumption:
     """Return the assumption of other inventories, traits or aggregates of selected providers."""
-    fields = entry.fields(_EDIT_READERS)
+    fields = entry.read_fields(_EDIT_READERS)
     conditions = {name: fields.pop(name) for name in CONDITIONS if name in fields}
     if not conditions:
-        raise entry.error(f'selects nothing: give {", ".join(CONDITIONS)}')
+        raise entry.make_error(f'selects nothing: give {", ".join(CONDITIONS)}')
     if not fields:
-        raise entry.error('changes nothing: give inventories, traits or aggregates')
+        raise entry.make_error('changes nothing: give inventories, traits or aggregates')
     return partial(
         overlay.edit_providers,
         entry=entry,
@@ -153,24 +153,26 @@ def _read_changes(
 
     :param read_names: reads the names of one of these lists
     """
-    changes: dict[str, Collection[str]] = cursor.fields({'add': read_names, 'remove': read_names})
+    changes: dict[str, Collection[str]] = cursor.read_fields(
+        {'add': read_names, 'remove': read_names}
+    )
     if not changes:
-        raise cursor.error('has neither add nor remove')
+        raise cursor.make_error('has neither add nor remove')
     return {key: frozenset(names) for key, names in changes.items()}
 
 
 def _read_member_of(cursor: Cursor) -> tuple[str, ...]:
     """Return the UUIDs of aggregates, joined by commas, of each entry of a list, or of one text."""
-    items = cursor.items() if isinstance(cursor.value, list) else [cursor]
+    items = cursor.iterate_items() if isinstance(cursor.value, list) else [cursor]
     return tuple(','.join(_read_aggregates(item)) for item in items)
 
 
 def _read_aggregates(cursor: Cursor) -> list[str]:
     """Return UUIDs of aggregates from a text that joins them by commas."""
-    uuids = cursor.text().split(',')
+    uuids = cursor.read_text().split(',')
     for uuid in uuids:
         if not is_uuid(uuid):
-            raise cursor.error(
+            raise cursor.make_error(
                 f'{uuid!r} is not the UUID of an aggregate: placement resource provider aggregate '
                 'list HOST prints them'
             )
@@ -179,28 +181,30 @@ def _read_aggregates(cursor: Cursor) -> list[str]:
 
 #: Reads the value of each key of an edit.
 _EDIT_READERS: Mapping[str, Callable[[Cursor], object]] = {
-    'match': Cursor.text,
-    'with_trait': Cursor.class_or_trait,
-    'without_trait': Cursor.class_or_trait,
-    'with_class': Cursor.class_or_trait,
+    'match': Cursor.read_text,
+    'with_trait': Cursor.read_class_or_trait,
+    'without_trait': Cursor.read_class_or_trait,
+    'with_class': Cursor.read_class_or_trait,
     'member_of': _read_member_of,
-    'inventories': lambda cursor: cursor.values_by_class(read_inventory_fields),
-    'traits': lambda cursor: _read_changes(cursor, Cursor.classes_or_traits),
-    'aggregates': lambda cursor: _read_changes(cursor, lambda names: names.sequence(Cursor.uuid)),
+    'inventories': lambda cursor: cursor.read_values_by_class(read_inventory_fields),
+    'traits': lambda cursor: _read_changes(cursor, Cursor.read_classes_or_traits),
+    'aggregates': lambda cursor: _read_changes(
+        cursor, lambda names: names.read_list(Cursor.read_uuid)
+    ),
 }
 
 
 def _read_new_servers(entry: Cursor, readers: FileReaders) -> Assumption:
     servers = entry.read_members(['servers'])['servers']
-    fields = servers.fields(
+    fields = servers.read_fields(
         {
-            'flavor': Cursor.text,
-            'flavors': Cursor.text,
-            'resources': lambda amounts: amounts.values_by_class(
-                lambda amount: amount.integer(1, UNLIMITED)
+            'flavor': Cursor.read_text,
+            'flavors': Cursor.read_text,
+            'resources': lambda amounts: amounts.read_values_by_class(
+                lambda amount: amount.read_integer(1, UNLIMITED)
             ),
-            'required': Cursor.classes_or_traits,
-            'forbidden': Cursor.classes_or_traits,
+            'required': Cursor.read_classes_or_traits,
+            'forbidden': Cursor.read_classes_or_traits,
             'count': _read_count,
             'on': _read_texts,
         },
@@ -208,7 +212,7 @@ def _read_new_servers(entry: Cursor, readers: FileReaders) -> Assumption:
     )
     count, hosts = fields.pop('count'), fields.pop('on', ())
     if ('flavor' in fields) == ('resources' in fields):
-        raise servers.error('has to have either a flavor or resources')
+        raise servers.make_error('has to have either a flavor or resources')
     path = fields.pop('flavors', None)
     if 'flavor' in fields:
         kind = fields['flavor']
@@ -240,11 +244,11 @@ def _make_flavor_request_builder(
     :param path: of a file of flavors; ``None``: Nova is asked
     """
     if 'required' in fields or 'forbidden' in fields:
-        raise servers.error('required and forbidden are for resources: a flavor has its own')
+        raise servers.make_error('required and forbidden are for resources: a flavor has its own')
     flavors = {flavor.name: flavor for flavor in readers.flavors(path)}
     name = fields['flavor']
     if name not in flavors:
-        raise servers.descend('flavor').error(
+        raise servers.descend('flavor').make_error(
             f'there is no flavor {name}{suggest_similar(name, flavors)}'
         )
 

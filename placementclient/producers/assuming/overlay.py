@@ -66,7 +66,7 @@ def edit_providers(
             edit.check_providers(selected)
             selected = [edit.edit_state(state) for state in selected]
         except errors.PlacementError as reason:
-            raise inside.error(str(reason)) from None
+            raise inside.make_error(str(reason)) from None
     _set_contents(cloud, {**states, **{state.uuid: state for state in selected}})
 
 
@@ -79,14 +79,14 @@ def _make_edits(
     """Yield an edit for each key of an entry, and the place of the key in the file."""
     if inventories:
         for sentence in ReportedNames.from_snapshot(snapshot).explain_impossible(inventories, ()):
-            raise entry.descend('inventories').error(sentence)
+            raise entry.descend('inventories').make_error(sentence)
         yield InventoryEdit(inventories, amend=True), entry.descend('inventories')
     for facet, changes in names.items():
         added, removed = (changes.get(key, frozenset()) for key in ('add', 'remove'))
         for sentence in ReportedNames.from_snapshot(snapshot).explain_impossible(
             (), added if facet == 'traits' else ()
         ):
-            raise entry.descend(facet).descend('add').error(sentence)
+            raise entry.descend(facet).descend('add').make_error(sentence)
         yield FacetEdit(facet, added, removed), entry.descend(facet)
 
 
@@ -103,9 +103,9 @@ def add_hosts(cloud: AssumedCloud, entry: Cursor, names: Iterable[str], like: st
     for name in names:
         for state in _copy_tree(cloud.snapshot, root, name):
             if state.name in taken:
-                raise entry.descend('name').error(f'there is a provider {state.name} already')
+                raise entry.descend('name').make_error(f'there is a provider {state.name} already')
             if len(state.name) > LONGEST_NAME:
-                raise entry.descend('name').error(
+                raise entry.descend('name').make_error(
                     f'{state.name[:20]}… has more than {LONGEST_NAME} characters'
                 )
             taken.add(state.name)
@@ -223,7 +223,7 @@ def apply_plan(cloud: AssumedCloud, entry: Cursor, plan: Plan) -> None:
         live = _select_concerned_part(cloud.snapshot, change)
         merged = merge_change(change, live)
         if merged.obstacles:
-            raise entry.descend('plan').error(
+            raise entry.descend('plan').make_error(
                 f'the plan does not suit the cloud any more: '
                 f'{describe_obstacles(merged.obstacles)}. Make the plan again'
             )
@@ -267,7 +267,7 @@ def _find_roots(snapshot: Snapshot, names: Sequence[str], entry: Cursor) -> list
             try:
                 roots |= dict.fromkeys(snapshot.root_uuids([name]))
             except errors.NoSuchProvider as reason:
-                raise inside.error(str(reason)) from None
+                raise inside.make_error(str(reason)) from None
         else:
             roots[_find_root(snapshot, name, inside)] = None
     return list(roots)
@@ -278,10 +278,10 @@ def _find_root(snapshot: Snapshot, name: str, entry: Cursor) -> str:
     state = snapshot.find(name)
     if state is None:
         names = [state.name for state in snapshot.providers.values()]
-        raise entry.error(f'there is no provider {name}{suggest_similar(name, names)}')
+        raise entry.make_error(f'there is no provider {name}{suggest_similar(name, names)}')
     if state.provider.parent_provider_uuid is not None:
         root = snapshot.providers[state.provider.root_uuid]
-        raise entry.error(f'{state.name} is a part of {root.name}: name the whole host')
+        raise entry.make_error(f'{state.name} is a part of {root.name}: name the whole host')
     return state.uuid
 
 

@@ -289,10 +289,10 @@ def test_a_file_of_the_same_kind_or_a_damaged_one_may_be_overwritten(tmp_path):
     path = tmp_path / 'file.x'
     for kind, content in FILES.items():
         path.write_text(content)
-        disk.check_output(str(path), kind.partition(' (')[0])
+        disk.refuse_output_path(str(path), kind.partition(' (')[0])
     path.write_bytes(b'\x1f\x8b\x08cut')
     for written in WRITING.values():
-        disk.check_output(str(path), written)
+        disk.refuse_output_path(str(path), written)
 
 
 def test_a_damaged_second_file_does_not_hide_the_error_about_the_first(placement, tmp_path, files):

@@ -21,13 +21,13 @@ BOTH = b'{"aggregates": [], "servers": [], "migrations": []}'
     ],
 )
 def test_a_list_of_openstackclient_is_known_by_its_columns(content, kind):
-    assert kinds.find_kind(content) == LISTS[kind]
-    kinds.check_kind(content, 'x.json', LISTS[kind])
+    assert kinds.recognize_kind(content) == LISTS[kind]
+    kinds.refuse_other_kind(content, 'x.json', LISTS[kind])
 
 
 def test_a_file_of_several_lists_is_taken_for_each_of_them():
     for name in ('aggregates', 'servers', 'migrations'):
-        kinds.check_kind(BOTH, 'x.json', LISTS[name])
+        kinds.refuse_other_kind(BOTH, 'x.json', LISTS[name])
     for content in (BOTH, MIGRATION):
         with pytest.raises(WrongFile):
-            kinds.check_kind(content, 'x.json', LISTS['flavors'])
+            kinds.refuse_other_kind(content, 'x.json', LISTS['flavors'])

@@ -67,6 +67,6 @@ def test_the_process_that_has_a_lock_is_named(tmp_path):
     path = tmp_path / 'own'
     path.touch()
     with path.open() as stream, path.open() as other:
-        assert system.find_lock_holder(other.fileno()) == 'another process'
+        assert system.describe_lock_holder(other.fileno()) == 'another process'
         fcntl.flock(stream, fcntl.LOCK_EX)
-        assert system.find_lock_holder(other.fileno()) == f'process {os.getpid()}'
+        assert system.describe_lock_holder(other.fileno()) == f'process {os.getpid()}'
