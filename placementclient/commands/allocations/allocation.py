@@ -141,12 +141,12 @@ class UnsetAllocation(base.Lister):
         }
         classes, generation = set(self.args.resource_class), self.args.generation
 
-        def read_before_and_after() -> tuple[Consumer, Consumer]:
+        def read_consumer_and_remainder() -> tuple[Consumer, Consumer]:
             consumer = api.allocation.show(self.client, self.args.consumer).value
             return consumer, _remove_allocations(consumer, providers, classes)
 
         def write_remaining() -> None:
-            consumer, after = read_before_and_after()
+            consumer, after = read_consumer_and_remainder()
             if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{self.args.consumer}'")
             if after.allocations == consumer.allocations:
@@ -160,7 +160,7 @@ class UnsetAllocation(base.Lister):
             api.allocation.set(self.client, after, replaces_owner=True)
 
         def is_removed() -> bool:
-            consumer, after = read_before_and_after()
+            consumer, after = read_consumer_and_remainder()
             return after.allocations == consumer.allocations
 
         attempts.confirm_write(self.client, write_remaining, is_removed, generation)

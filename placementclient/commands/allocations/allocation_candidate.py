@@ -145,7 +145,7 @@ def parse_request(
         for suffix, options in by_group.items()
     }
     if needs_resources:
-        _check_request_groups(client, groups, args)
+        _refuse_wrong_groups(client, groups, args)
 
     common = groups.pop(_COMMON, Filter())
     return CandidateRequest(
@@ -159,7 +159,7 @@ def parse_request(
     )
 
 
-def _check_request_groups(
+def _refuse_wrong_groups(
     client: Client, groups: Mapping[str, Filter], args: argparse.Namespace
 ) -> None:
     """Refuse groups without resources, and groups that the microversion does not have."""

@@ -59,7 +59,7 @@ class MoveAllocation(ChangeCommand):
         ),
         *change_command.PLANNING,
     )
-    has_change_table = change_command.is_plan_only
+    shows_changes = change_command.is_plan_only
 
     def execute(self) -> columns.Output:
         source = api.resource_provider.find(self.client, self.args.source)
@@ -68,7 +68,7 @@ class MoveAllocation(ChangeCommand):
             raise errors.UsageError('--from and --to are the same resource provider')
         move = _Move(source, target, frozenset(self.args.resource_class), self.args.source)
         edit = functools.partial(self._move_allocations, move)
-        if self.has_change_table():
+        if self.shows_changes():
             return _plan_consumer_edit(self, 'resource provider allocation move', edit)
         client, uuid = self.client, self.args.consumer
 
@@ -83,16 +83,18 @@ class MoveAllocation(ChangeCommand):
                 api.allocation.set(client, after, replaces_owner=True)
 
         attempts.confirm_write(
-            client, write_move, lambda: move.is_made_for(api.allocation.show(client, uuid).value)
+            client,
+            write_move,
+            lambda: move.are_only_on_target(api.allocation.show(client, uuid).value),
         )
         return _list_allocations(self, uuid)
 
     def _move_allocations(self, move: _Move, consumer: Consumer) -> Consumer:
         """Return a consumer after a move, or as it is if an earlier run has made the move."""
         _refuse_consumer_without_allocations(consumer)
-        if move.is_made_for(consumer):
+        if move.are_only_on_target(consumer):
             offered = api.inventory.list(self.client, move.source).value
-            if move.can_explain_target(consumer, offered.keys()):
+            if move.can_be_from_source(consumer, offered.keys()):
                 return consumer
         return move.apply(consumer)
 
@@ -112,7 +114,7 @@ class _Move:
     classes: frozenset[str]
     source_name: str
 
-    def is_made_for(self, consumer: Consumer) -> bool:
+    def are_only_on_target(self, consumer: Consumer) -> bool:
         """Return whether a consumer holds the classes on the target, and not on the source."""
         on_source = consumer.allocations.get(self.source, {}).keys()
         on_target = consumer.allocations.get(self.target, {}).keys()
@@ -120,7 +122,7 @@ class _Move:
             return self.classes <= on_target - on_source
         return bool(on_target) and not on_source
 
-    def can_explain_target(self, consumer: Consumer, source_classes: Set[str]) -> bool:
+    def can_be_from_source(self, consumer: Consumer, source_classes: Set[str]) -> bool:
         """Return whether the allocations on the target can be those that were on the source.
 
         They cannot if the consumer holds the class on a third provider too, or if the source has no
@@ -175,7 +177,7 @@ class ResizeAllocation(ChangeCommand):
         option.CONSUMER_GENERATION,
         *change_command.PLANNING,
     )
-    has_change_table = change_command.is_plan_only
+    shows_changes = change_command.is_plan_only
 
     def execute(self) -> columns.Output:
         amounts = filter_options.parse_resources(self.args.resource)
@@ -196,7 +198,7 @@ class ResizeAllocation(ChangeCommand):
                 raise errors.PlacementError(f'{wrong}: read it again')
             return after
 
-        if self.has_change_table():
+        if self.shows_changes():
             return _plan_consumer_edit(self, 'resource provider allocation resize', edit_consumer)
 
         def write_amounts() -> None:
@@ -258,7 +260,9 @@ class ResizeAllocation(ChangeCommand):
                 if near
                 else f'{lacking}, and resize adds no class'
             )
-            refusal.next_steps = () if near else (self._describe_addition(consumer, name, amount),)
+            refusal.next_steps = (
+                () if near else (self._advise_adding_class(consumer, name, amount),)
+            )
             raise refusal
         if len(holding) > 1:
             names = api.resource_provider.read_names(self.client, consumer.allocations)
@@ -268,7 +272,7 @@ class ResizeAllocation(ChangeCommand):
             )
         return holding[0]
 
-    def _describe_addition(self, consumer: Consumer, name: str, amount: int) -> str:
+    def _advise_adding_class(self, consumer: Consumer, name: str, amount: int) -> str:
         """Return the command that writes all that a consumer holds, and a class more."""
         names = api.resource_provider.read_names(self.client, consumer.allocations)
         provider = self.args.provider or (min(names.values()) if len(names) == 1 else 'PROVIDER')

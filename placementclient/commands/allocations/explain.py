@@ -169,7 +169,7 @@ class ExplainCandidate(DocumentCommand):
         question = self._make_question(self.client, self._has_host_with_owner_trait)
         unknown = inquiry.NOTHING
         try:
-            explanation = self._ask_placement(question.first, unknown)
+            explanation = self._explain_known_names(question.first, unknown)
         except errors.BadRequest as refusal:
             unknown = inquiry.find_unknown_names(self.client, question.first)
             if unknown == inquiry.NOTHING:
@@ -177,14 +177,14 @@ class ExplainCandidate(DocumentCommand):
             self.warn(explanations.describe_unknown_names(*unknown, is_nova=self._is_for_server))
             if not self._is_for_server and (hint := names.suggest_name(self.client, refusal)):
                 self.log.warning(hint.removeprefix('. '))
-            explanation = self._ask_placement(question.first, unknown)
+            explanation = self._explain_known_names(question.first, unknown)
         fallback = None
         is_complete = explanation.is_met or unknown != inquiry.NOTHING
         if question.second is not None and not is_complete:
             fallback = inquiry.count_trees_without_pcpu(self.client, question.second)
         return _Answer(question, explanation, fallback)
 
-    def _ask_placement(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
+    def _explain_known_names(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
         """Explain a request by requests to Placement, without the names that it does not know."""
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
@@ -251,7 +251,7 @@ class ExplainCandidate(DocumentCommand):
             return _Question(request, PlaceNames(self))
         if request.groups or request.common.resources:
             raise UsageError('--flavor says what is asked for: leave out --resource, --group')
-        server = self._make_server_request(has_owner_trait())
+        server = self._make_request_and_warn(has_owner_trait())
         nova_request = server.nova_request
         if nova_request.placement_refusal:
             raise BadArgument(f'Placement refuses the request: {nova_request.placement_refusal}')
@@ -259,7 +259,7 @@ class ExplainCandidate(DocumentCommand):
         second = requests[1] if len(requests) > 1 else None
         return _Question(requests[0], server.places, second, server)
 
-    def _make_server_request(self, has_owner_trait: bool | None) -> _ServerRequest:
+    def _make_request_and_warn(self, has_owner_trait: bool | None) -> _ServerRequest:
         """Return Nova's request for the server or the flavor; warn of the parts that it lacks.
 
         :param has_owner_trait: whether the request has the trait OWNER_NOVA; None: unknown
@@ -296,16 +296,18 @@ class ExplainCandidate(DocumentCommand):
         )
         scheduling = server_options.read_scheduling_options(self, server)
         groups = document[0].get('server_groups') or ()
-        return self._build_request(scheduling, server, has_owner_trait, next(iter(groups), None))
+        return self._build_server_request(
+            scheduling, server, has_owner_trait, next(iter(groups), None)
+        )
 
     def _make_request_for_flavor_option(self, has_owner_trait: bool | None) -> _ServerRequest:
         from placementclient.nova.server_parts import ServerRequest
 
         scheduling = server_options.read_scheduling_options(self)
         flavor = server_options.read_flavor(self, self.args.flavors, self.args.flavor)
-        return self._build_request(scheduling, ServerRequest(flavor), has_owner_trait)
+        return self._build_server_request(scheduling, ServerRequest(flavor), has_owner_trait)
 
-    def _build_request(
+    def _build_server_request(
         self,
         scheduling: RequestBuilder,
         server: ServerRequest,
@@ -374,7 +376,7 @@ class ExplainCandidate(DocumentCommand):
             from placementclient.insight import owners
 
             has_owner_trait = owners.is_owner_required(cloud_options.read_cloud(self).snapshot)
-        nova_request = self._make_server_request(has_owner_trait).nova_request
+        nova_request = self._make_request_and_warn(has_owner_trait).nova_request
         if nova_request.placement_refusal:
             self.log.warning(f'Placement refuses the request: {nova_request.placement_refusal}')
         paths = [query.format_scheduler_request(request) for request in nova_request.requests]

@@ -107,7 +107,9 @@ class HealAllocation(ChangeCommand):
             chosen,
             {migration.server_uuid for migration in migrations if not migration.is_over},
             is_chosen=bool(self.args.server),
-            is_current=partial(self._is_current, flavors) if hosts.is_nova_asked else None,
+            is_current=partial(self._is_unchanged_in_nova, flavors)
+            if hosts.is_nova_asked
+            else None,
             ports=self._read_ports(),
             amounts=self.args.amounts,
             shared_names=hosts.shared_names,
@@ -133,7 +135,7 @@ class HealAllocation(ChangeCommand):
                 unknown = Finding('not known', 'the hosts of Nova', reason=str(reason))
                 return _NovaHosts(True, notes=[unknown])
             paths = [*self.args.servers, *filter(None, [self.args.flavors])]
-            if any(map(_is_old, paths)):
+            if any(map(_is_old_file, paths)):
                 self.log.warning(
                     f'{reason}. The list is older than 10 minutes: a server that was deleted since '
                     'gets allocations too. Audit afterwards with a new list'
@@ -152,7 +154,7 @@ class HealAllocation(ChangeCommand):
                 )
         return ports
 
-    def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:
+    def _is_unchanged_in_nova(self, flavors: dict[str, Flavor], server: Server) -> bool:
         """Return whether Nova still has a server with the same flavor, host, state and owner.
 
         :param flavors: by ID
@@ -161,7 +163,7 @@ class HealAllocation(ChangeCommand):
 
         document = service.read_server(self.client, server.uuid)
         live = records.decode_server_details(document, COMPUTE_SERVICE, flavors)
-        return list(map(_select_facts, live)) == [_select_facts(server)]
+        return list(map(_list_compared_facts, live)) == [_list_compared_facts(server)]
 
 
 def _refuse_servers_without_flavors(servers: list[Server]) -> None:
@@ -172,14 +174,14 @@ def _refuse_servers_without_flavors(servers: list[Server]) -> None:
         )
 
 
-def _select_facts(server: Server) -> tuple[object, ...]:
+def _list_compared_facts(server: Server) -> tuple[object, ...]:
     """Return the facts of a server that decide its allocations, for a comparison."""
     flavor = server.flavor and replace(server.flavor, name='', id=None, is_public=True)
     owner = server.project_id, server.user_id
     return owner, server.node, server.task, server.state, flavor, server.boots_from_volume
 
 
-def _is_old(path: str) -> bool:
+def _is_old_file(path: str) -> bool:
     """Return whether a file is so old that its servers may have been deleted since."""
     return os.path.isfile(path) and time.time() - os.path.getmtime(path) > _MOST_AGE
 

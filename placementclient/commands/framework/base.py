@@ -122,7 +122,7 @@ class Lister(PlacementCommand, command.Lister):
         """
         raise NotImplementedError
 
-    def has_empty_message(self) -> bool:
+    def prints_empty_message(self) -> bool:
         """Return whether the command prints :attr:`empty_message` instead of an empty table."""
         return self.endpoint is None
 
@@ -136,12 +136,12 @@ class Lister(PlacementCommand, command.Lister):
         listed = list(rows)
         is_for_people = parsed_args.formatter in ('table', 'text')
         is_empty = not listed and is_for_people and not parsed_args.print_empty
-        if is_empty and self.has_empty_message():
+        if is_empty and self.prints_empty_message():
             self.check_columns(self.list_column_names() or names)
             if self.empty_message:
                 self.log.warning(self.empty_message)
             return 0
-        self._check_sort_columns(names)
+        self._log_unknown_sort_columns(names)
         if self.args.wide:
             from placementclient.commands.framework.table_width import UNLIMITED
 
@@ -151,7 +151,7 @@ class Lister(PlacementCommand, command.Lister):
             status: int = super().produce_output(parsed_args, names, listed)
         return status
 
-    def _check_sort_columns(self, names: Sequence[str]) -> None:
+    def _log_unknown_sort_columns(self, names: Sequence[str]) -> None:
         """Log a hint for a column of ``--sort-column`` that the table lacks: cliff ignores it."""
         for column in self.args.sort_columns:
             if normalize_column(column) not in map(normalize_column, names):
@@ -242,9 +242,7 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
                 spare=getattr(command, 'spare_columns', ()),
                 needed=getattr(command, 'needed_columns', ()),
             )
-    cell = (
-        _format_number_without_unit if name == 'value' and is_seen else _CELL_CONVERTERS.get(name)
-    )
+    cell = _format_cell_without_unit if name == 'value' and is_seen else _CELL_CONVERTERS.get(name)
     # Texts have colours; the cells of tables and of values are printable already.
     on_screen = is_seen and name not in ('table', 'text', 'value')
     formatter = PrintableFormatter(formatter, cell, on_screen=on_screen)
@@ -257,5 +255,5 @@ def _is_on_terminal(stdout: TextIO) -> bool:
     return stdout.isatty() or getattr(stdout, 'is_for_terminal', False)
 
 
-def _format_number_without_unit(cell: object) -> object:
+def _format_cell_without_unit(cell: object) -> object:
     return format_cell(strip_unit(cell))

@@ -64,15 +64,15 @@ class ChangeCommand(base.Lister):
     #: The exit status if the producer leaves something undone and nothing was changed.
     status_if_all_undone = ExitStatus.ERROR
 
-    def has_change_table(self) -> bool:
+    def shows_changes(self) -> bool:
         """Return whether the table shows changes, not the new state of the changed object."""
         return True
 
     def list_column_names(self) -> Sequence[str]:
-        return COLUMNS if self.has_change_table() else self.column_names
+        return COLUMNS if self.shows_changes() else self.column_names
 
     def can_print_text(self) -> bool:
-        return self.has_change_table() and super().can_print_text()
+        return self.shows_changes() and super().can_print_text()
 
     def format_lines(
         self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
@@ -81,8 +81,8 @@ class ChangeCommand(base.Lister):
 
         return changes.format_rows(names, rows, width)
 
-    def has_empty_message(self) -> bool:
-        return self.has_change_table() or super().has_empty_message()
+    def prints_empty_message(self) -> bool:
+        return self.shows_changes() or super().prints_empty_message()
 
     def plan_and_apply(self, producer: Producer) -> base.Output:
         """Make the plan of a producer; show it, write it or apply it, as the options say."""

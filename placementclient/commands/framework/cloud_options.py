@@ -113,7 +113,7 @@ def _capture_trees(
             workers=workers,
             keep_going=not is_steady,
             progress=show,
-            expect=show.expect,
+            expect=show.set_total,
         )
     if snapshot.unsteady:
         command.log.warning(describe_unsteady_trees(snapshot.unsteady_names()))

@@ -166,7 +166,7 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
         except ValueError:
             raise errors.BadArgument(
                 f'Requested resource {name} expected positive integer amount. Got: {amount}.'
-                f'{advise_without_unit(name, amount)}'
+                f'{advise_on_unit(name, amount)}'
             ) from None
         if amounts[name] > _LARGEST:
             raise errors.BadArgument(f'{argument}: no service takes more than {_LARGEST}')
@@ -178,11 +178,11 @@ def refuse_plus_sign(what: str, text: str) -> None:
 
     :param what: the resource class, or its field
     """
-    if fault := describe_plus_sign(text):
+    if fault := explain_plus_sign(text):
         raise errors.BadArgument(f'{what}={fault}')
 
 
-def describe_plus_sign(text: str) -> str:
+def explain_plus_sign(text: str) -> str:
     """Return the fault of an amount that looks like a difference, ``+2``; else an empty text."""
     is_difference = text.lstrip().startswith('+')
     return f'{text}: give the new amount, not a difference' if is_difference else ''
@@ -196,13 +196,13 @@ def parse_whole_number(text: str | int, what: str) -> int:
     try:
         return int(text)
     except ValueError:
-        advice = advise_without_unit(what, str(text))
+        advice = advise_on_unit(what, str(text))
         raise errors.BadArgument(
             f'{what}: {text!r} is not a whole number{advice and f".{advice}"}'
         ) from None
 
 
-def advise_without_unit(what: str, text: str) -> str:
+def advise_on_unit(what: str, text: str) -> str:
     """Return advice on an amount with a unit, such as ``8GB``; else an empty text.
 
     :param what: the resource class, also with a field after a colon, or the option

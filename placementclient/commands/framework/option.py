@@ -168,7 +168,7 @@ def _find_option_of_wrong_file(
     return ''
 
 
-def list_ignored_options(
+def describe_ignored_options(
     options: Sequence[Option], parsed_args: argparse.Namespace, version: Microversion
 ) -> Iterator[str]:
     """Yield a sentence, that of osc-placement, on given options that the microversion ignores."""

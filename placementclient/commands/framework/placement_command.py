@@ -30,8 +30,8 @@ from placementclient.client.microversion import LOWEST, NO_SUBJECT, Microversion
 from placementclient.commands.framework.log_filters import escape_record, use_program_name_in_log
 from placementclient.commands.framework.option import (
     Option,
+    describe_ignored_options,
     describe_unknown_columns,
-    list_ignored_options,
     name_options_of_wrong_file,
     normalize_column,
 )
@@ -143,7 +143,7 @@ class PlacementCommand(command.Command):
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command, log its errors, and return its exit status."""
         self.args = parsed_args
-        self._check_option_values()
+        self._refuse_missing_option_values()
         replace_unencodable_characters(self.app.stdout, self.app.stderr)
         with handle_signals(), use_program_name_in_log(self.log, self.program):
             try:
@@ -152,7 +152,7 @@ class PlacementCommand(command.Command):
                 self.log_interruption()
                 status = ExitStatus.INTERRUPTED
             if self.app.options.debug:
-                self._log_request_id()
+                self._log_global_request_id()
             return status
 
     def _run_and_log_errors(self) -> int:
@@ -211,9 +211,9 @@ class PlacementCommand(command.Command):
             self.exit_with_usage(f'the following arguments are required: {", ".join(missing)}')
         if is_chosen:
             version = self.client.assumed_microversion
-            self.warn(list_ignored_options(self.options, self.args, version))
+            self.warn(describe_ignored_options(self.options, self.args, version))
 
-    def _check_option_values(self) -> None:
+    def _refuse_missing_option_values(self) -> None:
         """Exit for wrong usage if an option lacks its value.
 
         In Python 3.11, argparse makes an empty list of ``--x=--``.
@@ -361,9 +361,9 @@ class PlacementCommand(command.Command):
         has_error = client is not None and client.has_error_answer
         is_logged = has_error or (change is not None and not change.is_done)
         if is_logged and sentence and status in _FAILED and not self.app.options.debug:
-            self._log_request_id()
+            self._log_global_request_id()
 
-    def _log_request_id(self) -> None:
+    def _log_global_request_id(self) -> None:
         if self.client_if_used is not None:
             request_id = self.client_if_used.global_request_id
             self.log.warning(f"In Placement's log, search for {request_id}")

@@ -47,7 +47,7 @@ class PlaceNames:
             return f'{named.removesuffix(ending)} project {name}'
         return named
 
-    def find_names(self, aggregates: Collection[str]) -> list[str]:
+    def find_aggregate_names(self, aggregates: Collection[str]) -> list[str]:
         """Return the known names of aggregates that are given by UUID."""
         return sorted(item.name for item in self._read_aggregates() if item.uuid in aggregates)
 
@@ -60,12 +60,12 @@ class PlaceNames:
         names = client.names if client else {}
         # The operator has typed these names.
         if not uuids <= names.keys():
-            if owner := self._describe_owner(uuids):
-                return owner
+            if described := self._describe_zone_or_project(uuids):
+                return described
             names = {aggregate.uuid: aggregate.name for aggregate in self._read_aggregates()}
         return f'{words} {"".join(names.get(part, part) for part in parts)}'
 
-    def _describe_owner(self, uuids: Set[str]) -> str | None:
+    def _describe_zone_or_project(self, uuids: Set[str]) -> str | None:
         """Return ``zone NAME``, or the like for a project, if it has exactly these aggregates."""
         aggregates = self._read_aggregates()
         for zone in {aggregate.zone for aggregate in aggregates if aggregate.uuid in uuids}:

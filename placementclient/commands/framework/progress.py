@@ -57,7 +57,7 @@ class _ProgressLog:
     def __call__(self, *facts: str) -> None:
         self._log.info(': '.join(filter(None, facts)))
 
-    def expect(self, total: int) -> None:
+    def set_total(self, total: int) -> None:
         """Do nothing: a log has no total."""
 
 
@@ -72,7 +72,7 @@ class _ProgressBar:
         self._lock = threading.Lock()
         self._draw()
 
-    def expect(self, total: int) -> None:
+    def set_total(self, total: int) -> None:
         """Set the number of parts, and draw the bar again."""
         with self._lock:
             self._total = total

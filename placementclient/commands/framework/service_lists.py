@@ -71,14 +71,16 @@ class ListSource(NamedTuple, Generic[T]):
         :param places: the word for the service, or paths
         :param client: asks the service; default: that of the command
         """
-        lists = [self._read_place(command, place, client) for place in places]
+        lists = [self._read_service_or_file(command, place, client) for place in places]
         return self.join(lists) if self.join else lists[0]
 
     def read_option(self, command: PlacementCommand, value: str | list[str] | None) -> T | None:
         """Return the records that the value of an option names; None without a value."""
         return self.read(command, *list_named_sources(value)) if value else None
 
-    def _read_place(self, command: PlacementCommand, place: str, client: Client | None) -> T:
+    def _read_service_or_file(
+        self, command: PlacementCommand, place: str, client: Client | None
+    ) -> T:
         """Return the records of the service or of one file.
 
         :param place: the name of the service, or the path of a file

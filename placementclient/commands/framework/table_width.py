@@ -81,11 +81,11 @@ class _Column:
         parts = {part for text in texts for part in _PART.findall(text)}
         # The longest heading is cut before a column is hidden that a command needs.
         heading = min(len(name), _HEADING) if name in needed else len(name)
-        self.least = max((heading, *map(self._find_least_width, parts)))
+        self.least = max((heading, *map(self._compute_least_width, parts)))
         is_needed = name in (*_NEEDED, *_UNCUT, *needed)
         self.whole = max((self.least, *map(len, parts))) if is_needed else self.least
 
-    def _find_least_width(self, word: str) -> int:
+    def _compute_least_width(self, word: str) -> int:
         """Return the width that a word needs at least: commands and UUIDs are never cut."""
         is_whole = self.name == _COMMAND or _UUID.search(word)
         return len(word) if is_whole else min(len(word), _LONG)
@@ -146,7 +146,7 @@ class FittedFormatter:
             [self._wrap_cell(column, cell, width) for cell in column.cells]
             for column, width in zip(shown, widths, strict=True)
         ]
-        self._warn_of_losses([column.name for column in columns if column not in shown])
+        self._warn_of_hidden_and_cut([column.name for column in columns if column not in shown])
         # The table has its width: it is not wrapped again, within words.
         parsed_args.max_width = UNLIMITED
         self._formatter.emit_list(
@@ -208,7 +208,7 @@ class FittedFormatter:
         self._is_cut |= shown != lines
         return '\n'.join(shown)
 
-    def _warn_of_losses(self, hidden: Sequence[str]) -> None:
+    def _warn_of_hidden_and_cut(self, hidden: Sequence[str]) -> None:
         """Warn of hidden columns and of cut texts."""
         names = f'Hidden columns: {", ".join(hidden)}' if hidden else ''
         cut = 'Some texts are cut' if self._is_cut else ''
@@ -234,7 +234,7 @@ def _order_hideable_columns(
     turn = [
         *(column for column in columns if column.is_empty),
         *(by_name[name] for name in first if name in by_name and name not in needed),
-        *_list_repeated_uuids(columns, by_name.get(_COMMAND)),
+        *_list_columns_of_repeated_uuids(columns, by_name.get(_COMMAND)),
         # From right to left, as the column on the left says what a row is about.
         *(column for column in reversed(columns[1:]) if column.name not in kept),
         *filter(None, map(by_name.get, last)),
@@ -243,7 +243,9 @@ def _order_hideable_columns(
     yield from dict.fromkeys(turn)
 
 
-def _list_repeated_uuids(columns: Sequence[_Column], commands: _Column | None) -> list[_Column]:
+def _list_columns_of_repeated_uuids(
+    columns: Sequence[_Column], commands: _Column | None
+) -> list[_Column]:
     """Return the columns of UUIDs that the commands in the same rows contain."""
     return [
         column

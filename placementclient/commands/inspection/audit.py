@@ -109,7 +109,7 @@ class AuditCloud(ChangeCommand):
         *change_command.OPTIONS,
     )
 
-    def has_change_table(self) -> bool:
+    def shows_changes(self) -> bool:
         return bool(self.args.dry_run)
 
     def list_column_names(self) -> Sequence[str]:
@@ -171,7 +171,7 @@ class AuditCloud(ChangeCommand):
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
         self._refuse_unknown_subjects(cloud, audit.findings)
         self.warn(tables.describe_subjects(cloud, self.args.subject, audit.findings))
-        if not self.has_change_table():
+        if not self.shows_changes():
             self.empty_message = tables.describe_clean_audit(
                 len(chosen) - len(audit.left_out), cloud, self._select_root_uuids(cloud.snapshot)
             )
@@ -179,9 +179,9 @@ class AuditCloud(ChangeCommand):
                 self.explanation = (_NOT_LOOKED_FOR,)
         is_incomplete = bool(lists.refused or cloud.hosts_of_cells_down)
         if not self._is_fixing:
-            return self._report(cloud, audit.findings, None, is_incomplete=is_incomplete)
-        proof = self._make_proof(cloud, facts)
-        findings, unproved = self._prove_findings(proof, cloud, audit.findings)
+            return self._conclude_audit(cloud, audit.findings, None, is_incomplete=is_incomplete)
+        proof = self._make_freeing_proof(cloud, facts)
+        findings, unproved = self._prove_repairs(proof, cloud, audit.findings)
         safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
         repairing = repair.RepairProducer(
             self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
@@ -190,11 +190,11 @@ class AuditCloud(ChangeCommand):
             repairing.note_failures(findings, unproved)
             return self.plan_and_apply(repairing)
         results = self._fix_findings(repairing) | unproved
-        return self._report(
+        return self._conclude_audit(
             cloud, findings, results, is_incomplete=is_incomplete or proof.is_unasked
         )
 
-    def _report(
+    def _conclude_audit(
         self,
         cloud: Cloud,
         findings: Sequence[Finding],
@@ -282,7 +282,7 @@ class AuditCloud(ChangeCommand):
             for host, path in files.items()
         }
 
-    def _make_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> FreeingProof:
+    def _make_freeing_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> FreeingProof:
         from placementclient.producers.proof import FreeingProof
 
         proof = FreeingProof(
@@ -295,7 +295,7 @@ class AuditCloud(ChangeCommand):
         proof.check_consumers_gone(sorted(facts.gone))
         return proof
 
-    def _prove_findings(
+    def _prove_repairs(
         self, proof: FreeingProof, cloud: Cloud, findings: Sequence[Finding]
     ) -> tuple[list[Finding], dict[int, str]]:
         """Ask Nova for the record of each consumer that a repair would free.

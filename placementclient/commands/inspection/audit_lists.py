@@ -236,7 +236,7 @@ def _add_aggregate_names(
     for finding in findings:
         aggregate, aggregates = (finding.facts.get(key) for key in ('aggregate', 'aggregates'))
         uuids = {finding.subject, aggregate, *(aggregates or ())} & cloud.topology.members.keys()
-        if uuids and (names := places.find_names(uuids)):
+        if uuids and (names := places.find_aggregate_names(uuids)):
             yield replace(finding, facts={**finding.facts, 'aggregate_names': names})
         else:
             yield finding
@@ -269,7 +269,7 @@ def _read_cloud_and_lists(
     assumption = cloud_options.read_cloud(command, is_steady=is_steady)
     lists = lists or _read_lists(command, needed)
     servers = lists.records.get('servers')
-    _read_images(command, lists, assumption.snapshot)
+    _add_images(command, lists, assumption.snapshot)
     unsettled = _find_unsettled_servers(assumption.snapshot, servers or {})
     if servers is not None:
         # Nova does not know the former, and has the latter where they are no more.
@@ -296,7 +296,7 @@ def _has_live_servers(command: base.PlacementCommand, lists: ServiceLists) -> bo
     return NOVA in places or ('servers' in lists.records and not places)
 
 
-def _read_images(command: base.PlacementCommand, lists: ServiceLists, snapshot: Snapshot) -> None:
+def _add_images(command: base.PlacementCommand, lists: ServiceLists, snapshot: Snapshot) -> None:
     """Add the images of servers with allocations to the lists, if ``--images`` is given."""
     from placementclient.nova import schema, service
 

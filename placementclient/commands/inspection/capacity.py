@@ -170,12 +170,12 @@ class ShowCapacity(base.Lister):
         from placementclient.render import capacity as tables
 
         by = self.args.by
-        shape = None if self.args.fits is None else _parse_shape(self.args.fits)
+        amounts = None if self.args.fits is None else _parse_server_amounts(self.args.fits)
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(self.args.tree) or None
-        request = self._restrict_request(CandidateRequest(Filter(shape or {})))
+        request = self._restrict_request(CandidateRequest(Filter(amounts or {})))
         self._refuse_impossible_names(snapshot, request, warn)
-        if shape is not None:
+        if amounts is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []
         for flavor, nova in server_options.make_flavor_requests(self, snapshot, flavors, warn):
@@ -235,20 +235,20 @@ class ShowCapacity(base.Lister):
             raise errors.UsageError('--diff needs --assume: it prints what the assumptions change')
 
 
-def _parse_shape(text: str) -> dict[str, int]:
+def _parse_server_amounts(text: str) -> dict[str, int]:
     """Return the amounts of ``'VCPU=4,MEMORY_MB=8192'`` by resource class."""
-    from placementclient.commands.framework.filter_options import advise_without_unit
+    from placementclient.commands.framework.filter_options import advise_on_unit
 
-    shape: dict[str, int] = {}
+    amounts: dict[str, int] = {}
     for part in text.split(','):
         name, _, amount = part.strip().partition('=')
-        if not name or not amount.isdecimal() or not int(amount) or name in shape:
-            advice = advise_without_unit(name, amount)
+        if not name or not amount.isdecimal() or not int(amount) or name in amounts:
+            advice = advise_on_unit(name, amount)
             if '=' not in text:
                 advice = ' For a flavor: --flavors nova or --flavors FILE'
             raise errors.UsageError(
                 f'--fits must be of form <resource_class>=<value>,..., such as VCPU=4,VGPU=1, each '
                 f'class once, each value above 0. {part!r} is not{advice and f".{advice}"}'
             )
-        shape[name] = int(amount)
-    return shape
+        amounts[name] = int(amount)
+    return amounts

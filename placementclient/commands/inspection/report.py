@@ -87,7 +87,7 @@ class WriteReport(base.PlacementCommand):
         drain = self.args.drain and make_drain_section(
             disk.read_document(self.args.drain, kinds.DRAIN_PLAN), self.args.drain, cloud.snapshot
         )
-        self._warn_of_lists(audited)
+        self._warn_of_missing_lists(audited)
         report = Report(
             cloud,
             result,
@@ -106,7 +106,7 @@ class WriteReport(base.PlacementCommand):
             is_wrong = any(finding.is_wrong for finding in result.findings)
             self.exit_status = ExitStatus.DIFFERS if is_wrong else ExitStatus.ERROR
 
-    def _warn_of_lists(self, audited: AuditedCloud) -> None:
+    def _warn_of_missing_lists(self, audited: AuditedCloud) -> None:
         """Warn of lists that were refused or are missing; the page has the checks left out."""
         from placementclient.render import findings
 

@@ -85,7 +85,7 @@ class RunBatch(base.PlacementCommand):
     def _print_results(self, results: Iterable[tuple[CommandLine, CommandOutput]]) -> _Tally:
         """Print the output of command lines until the batch stops; return their counts."""
         tally = _Tally()
-        show = self._print_json if self.args.json_lines else self._print_output
+        show = self._print_output_as_json if self.args.json_lines else self._print_output
         for command, output in results:
             line, status = f'line {command.number}', output.status
             # Commands that were run ahead only read.
@@ -113,7 +113,7 @@ class RunBatch(base.PlacementCommand):
             stream.write(escape_text(text) if stream.isatty() else text)
             stream.flush()
 
-    def _print_json(self, command: CommandLine, output: CommandOutput) -> None:
+    def _print_output_as_json(self, command: CommandLine, output: CommandOutput) -> None:
         record = {'line': command.number, 'command': command.text, **output._asdict()}
         self.app.stdout.write(f'{json.dumps(record)}\n')
         self.app.stdout.flush()

@@ -109,7 +109,7 @@ class AddAggregate(ChangeCommand):
     first_version = api.aggregate.GUARDED
     column_names = columns.UUID.names
     options = _AGGREGATES.options
-    has_change_table = provider_edits.is_bulk_edit
+    shows_changes = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
         return provider_edits.edit_traits_or_aggregates(self, _AGGREGATES, removes=False)
@@ -125,7 +125,7 @@ class RemoveAggregate(ChangeCommand):
     first_version = api.aggregate.GUARDED
     column_names = columns.UUID.names
     options = _AGGREGATES.options
-    has_change_table = provider_edits.is_bulk_edit
+    shows_changes = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
         return provider_edits.edit_traits_or_aggregates(self, _AGGREGATES, removes=True)

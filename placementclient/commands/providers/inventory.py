@@ -202,12 +202,12 @@ class ReplaceInventories(ChangeCommand):
         option.GENERATION,
         *provider_edits.OPTIONS,
     )
-    has_change_table = provider_edits.is_bulk_edit
+    shows_changes = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
         self._refuse_wrong_option_combinations()
         fields = parse_fields(self.args.resource)
-        if self.has_change_table():
+        if self.shows_changes():
             edit = InventoryEdit(fields, self.args.amend, self.args.replace)
             return provider_edits.edit_selected_providers(
                 self, 'resource provider inventory set', edit
@@ -216,7 +216,7 @@ class ReplaceInventories(ChangeCommand):
             self.log_hint(sentence)
         if self.args.aggregate:
             return self._set_aggregate_members(fields)
-        return self._set_provider(fields)
+        return self._set_one_provider(fields)
 
     def _refuse_wrong_option_combinations(self) -> None:
         """Refuse a command without providers, and options that do not go with the chosen ones."""
@@ -226,7 +226,7 @@ class ReplaceInventories(ChangeCommand):
             raise errors.UsageError(
                 f'{provider} was taken as a provider. Write {bare[-1]}={provider}'
             )
-        if self.has_change_table():
+        if self.shows_changes():
             if provider is not None or is_aggregate:
                 raise errors.UsageError('Give either a provider, or --aggregate, or selectors')
         elif provider is None:
@@ -237,11 +237,11 @@ class ReplaceInventories(ChangeCommand):
                 '--generation is for one provider, and --aggregate selects several'
             )
 
-    def _set_provider(self, fields: Mapping[str, Fields]) -> columns.Output:
+    def _set_one_provider(self, fields: Mapping[str, Fields]) -> columns.Output:
         """Set the inventories of the provider ``<provider>``; return their table."""
         uuid = self.provider_uuid
         try:
-            rows = _make_inventory_rows(uuid, self._set_inventories(uuid, fields))
+            rows = _make_inventory_rows(uuid, self._set_or_preview_inventories(uuid, fields))
         except InventoryInUse as refusal:
             if self.args.resource and not self.args.amend:
                 typed = (f'--resource {shlex.quote(text)}' for text in self.args.resource)
@@ -273,7 +273,7 @@ class ReplaceInventories(ChangeCommand):
         for member in members:
             try:
                 rows += _make_inventory_rows(
-                    member.uuid, self._set_inventories(member.uuid, fields)
+                    member.uuid, self._set_or_preview_inventories(member.uuid, fields)
                 )
             except errors.PlacementError as failure:
                 failed += 1
@@ -288,7 +288,9 @@ class ReplaceInventories(ChangeCommand):
         names = {member.uuid: member.name for member in members}
         return self.add_names(output, lambda: names, for_people=True)
 
-    def _set_inventories(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:
+    def _set_or_preview_inventories(
+        self, uuid: str, fields: Mapping[str, Fields]
+    ) -> Mapping[str, Fields]:
         """Set the inventories of a provider; return the fields of all of them by class."""
 
         def read_and_write() -> Mapping[str, Fields]:

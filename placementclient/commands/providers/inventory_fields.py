@@ -34,12 +34,12 @@ def parse_ratio(text: str) -> float:
 
 def parse_amount(text: str) -> int:
     """Return a whole number; raise ArgumentTypeError for anything else, also for ``+2``."""
-    if fault := filter_options.describe_plus_sign(text):
+    if fault := filter_options.explain_plus_sign(text):
         raise argparse.ArgumentTypeError(fault)
     try:
         return int(text)
     except ValueError:
-        advice = filter_options.advise_without_unit('amount', text)
+        advice = filter_options.advise_on_unit('amount', text)
         raise argparse.ArgumentTypeError(
             f'invalid int value: {text!r}{advice and f".{advice}"}'
         ) from None

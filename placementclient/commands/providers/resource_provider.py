@@ -55,7 +55,7 @@ class ListResourceProvider(base.Lister):
             )
             providers = [provider for provider in providers if provider.name in names]
         if self.args.roots:
-            providers = self._find_roots(providers)
+            providers = self._list_roots_of(providers)
         if not providers:
             pattern = '' if has_pattern else self._suggest_pattern(name)
             self.log_hint(f'No resource provider matches{pattern}')
@@ -72,7 +72,7 @@ class ListResourceProvider(base.Lister):
         pattern = shlex.quote(f'{name}*')
         return f'. {name} is the whole name; names that begin with it: --name {pattern}'
 
-    def _find_roots(self, providers: Sequence[Provider]) -> list[Provider]:
+    def _list_roots_of(self, providers: Sequence[Provider]) -> list[Provider]:
         known = {provider.uuid: provider for provider in providers}
         roots = dict.fromkeys(provider.root_uuid for provider in providers)
         known |= api.resource_provider.read_some(self.client, roots.keys() - known)

@@ -71,7 +71,7 @@ class CheckApi(base.Lister):
     def execute(self) -> base.Output:
         release = _find_needed_microversion(self.args.release)
         if not self.args.service_conf:
-            return self.column_names, self._list_needs(*release)
+            return self.column_names, self._check_needs(*release)
         from placementclient.commands.providers.service_checks import ServiceChecks
         from placementclient.files import disk, kinds
         from placementclient.nova.service_user import load_service_user
@@ -90,7 +90,7 @@ class CheckApi(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.list_column_names(), rows
 
-    def _list_needs(self, release: str, needed: Microversion) -> list[NeedRow]:
+    def _check_needs(self, release: str, needed: Microversion) -> list[NeedRow]:
         """Return a row for each need of a release; if one is not met, set the ending.
 
         The exit status is set only if the service is too old for the release.

@@ -48,7 +48,7 @@ class ServiceChecks:
     def __init__(self, user: ServiceUser, needed: Microversion) -> None:
         self._user, self._needed = user, needed
         self._date: str | None = None
-        user.session.session.hooks['response'].append(self._store_date)
+        user.session.session.hooks['response'].append(self._store_answer_date)
         self._client = Client(
             user.session, endpoint_override=user.endpoint_override, **user.selection
         )
@@ -74,7 +74,7 @@ class ServiceChecks:
             if not is_met and need in ('authentication', 'endpoint'):
                 return
 
-    def _store_date(self, answer: Response, **_: object) -> None:
+    def _store_answer_date(self, answer: Response, **_: object) -> None:
         self._date = answer.headers.get('Date')
 
     def _check_authentication(self) -> tuple[str, bool]:

@@ -146,7 +146,7 @@ class AddProviderTrait(ChangeCommand):
     first_version = endpoints.SET_PROVIDER_TRAITS.since
     column_names = columns.NAME.names
     options = _TRAITS.options
-    has_change_table = provider_edits.is_bulk_edit
+    shows_changes = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
         return provider_edits.edit_traits_or_aggregates(self, _TRAITS, removes=False)
@@ -159,7 +159,7 @@ class RemoveProviderTrait(ChangeCommand):
     first_version = endpoints.SET_PROVIDER_TRAITS.since
     column_names = columns.NAME.names
     options = _TRAITS.options
-    has_change_table = provider_edits.is_bulk_edit
+    shows_changes = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
         return provider_edits.edit_traits_or_aggregates(self, _TRAITS, removes=True)

@@ -58,7 +58,7 @@ class ShowUsage(base.Lister):
             output = columns.list_project_usage(used.value)
         elif version >= TYPED:
             output = columns.USAGE.make_table(
-                (kind.consumer_type, _add_consumer_count(kind)) for kind in used.value
+                (kind.consumer_type, _insert_consumer_count(kind)) for kind in used.value
             )
         else:
             output = columns.USAGE.make_table(used.value[0].resources.items())
@@ -67,7 +67,7 @@ class ShowUsage(base.Lister):
         return self.add_modified_date(output, used)
 
 
-def _add_consumer_count(usage: Usage) -> dict[str, int | None]:
+def _insert_consumer_count(usage: Usage) -> dict[str, int | None]:
     """Return the amounts of a consumer type by class; second, ``consumer_count`` or ``None``."""
     amounts = iter(usage.resources.items())
     return dict([*itertools.islice(amounts, 1), ('consumer_count', usage.consumer_count), *amounts])

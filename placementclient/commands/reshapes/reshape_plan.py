@@ -158,7 +158,7 @@ class PlanReshape(base.ShowOne):
                     solver_timeout=self.args.solver_timeout,
                     migrations=migrations,
                     progress=show,
-                    expect=show.expect,
+                    expect=show.set_total,
                 )
         except Undecided as undecided:
             if self.args.write_assignments:
@@ -199,7 +199,7 @@ class PlanReshape(base.ShowOne):
         trees = listing.expand_names(self.client, selection_options.select_trees(self))
         with progress.show_progress(self) as show:
             captured = reshaped.capture_specified_trees(
-                self.client, spec, trees, workers=4, progress=show, expect=show.expect
+                self.client, spec, trees, workers=4, progress=show, expect=show.set_total
             )
         return (*captured, trees)
 

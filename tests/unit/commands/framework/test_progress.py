@@ -28,7 +28,7 @@ def test_progress_counts_states_on_one_line_and_removes_it(monkeypatch):
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     with progress.show_progress(command(app, 'quiet')) as show:
         show('host1')
-        show.expect(4)
+        show.set_total(4)
         show.warn('host\x1b[2J is gone')
         show('host\x1b[2J', 'applied', 'it took long')
         show('host3', 'applied')
