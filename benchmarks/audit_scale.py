@@ -89,7 +89,7 @@ def report(clock: Clock, snapshot: Snapshot, facts: dict[str, object]) -> None:
     """Count what fits, and print all."""
     totals.sum_by_tree(snapshot)
     clock.stop('capacity by tree')
-    fitting = fits.count_by_tree(Topology(snapshot), CandidateRequest(Filter(SHAPE)))
+    fitting = fits.count_fits_by_tree(Topology(snapshot), CandidateRequest(Filter(SHAPE)))
     clock.stop('fits by tree')
     facts |= {
         'providers': len(snapshot.providers),

@@ -29,7 +29,7 @@ def compare_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, 
     Shared and dedicated CPUs are added up as VCPU: the image may ask for the latter, too. Classes
     of ports, devices and images are in no flavor, and are not compared.
     """
-    requested = sum_requested(server)
+    requested = sum_requested_amounts(server)
     expected = count_pcpu_as_vcpu(requested)
     allocated = count_pcpu_as_vcpu(sum_resources(consumer.allocations.values()))
     return {
@@ -51,16 +51,16 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
     host = snapshot.find_by_name(server.node or '')
     if host is None:
         raise UnknownAmounts(f'there is no resource provider {server.node}')
-    requested = sum_requested(server)
+    requested = sum_requested_amounts(server)
     if chosen := sorted(wrong.keys() & set(find_device_requests(_require_flavor(server)))):
         raise UnknownAmounts(NO_DEVICES.format(', '.join(chosen)))
     allocations = {uuid: dict(amounts) for uuid, amounts in consumer.allocations.items()}
     for name, (_, amount) in wrong.items():
-        resource_class = _find_class_of_cpus(name, consumer, requested)
+        resource_class = _choose_class_to_correct(name, consumer, requested)
         places = [uuid for uuid, amounts in allocations.items() if resource_class in amounts]
         if len(places) > 1:
             raise UnknownAmounts(f'it holds {resource_class} on {len(places)} providers')
-        place = places[0] if places else _find_new_provider(snapshot, host, resource_class)
+        place = places[0] if places else _require_only_provider(snapshot, host, resource_class)
         allocations.setdefault(place, {})[resource_class] = amount
         if not amount:
             del allocations[place][resource_class]
@@ -68,7 +68,7 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
     return structs.replace(consumer, allocations=held)
 
 
-def _find_class_of_cpus(name: str, consumer: Consumer, requested: Resources) -> str:
+def _choose_class_to_correct(name: str, consumer: Consumer, requested: Resources) -> str:
     """Return for ``VCPU`` the class of a server's CPUs, which may be ``PCPU``; else the name.
 
     :param name: a resource class
@@ -83,7 +83,7 @@ def _find_class_of_cpus(name: str, consumer: Consumer, requested: Resources) -> 
     return classes[0] if classes else next((c for c in ('PCPU', 'VCPU') if c in requested), name)
 
 
-def _find_new_provider(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
+def _require_only_provider(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
     """Return a host's UUID if only its root has a class; else raise :class:`UnknownAmounts`."""
     tree = snapshot.tree(host.provider.root_uuid)
     having = [state for state in tree if resource_class in state.inventories]
@@ -92,7 +92,7 @@ def _find_new_provider(snapshot: Snapshot, host: ProviderState, resource_class: 
     return host.uuid
 
 
-def sum_requested(server: Server) -> Resources:
+def sum_requested_amounts(server: Server) -> Resources:
     """Return the amounts that the flavor of a server requests; raise :class:`UnknownAmounts`."""
     try:
         return sum_flavor_amounts(

@@ -11,7 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placementclient.insight.amounts import UnknownAmounts, count_pcpu_as_vcpu, sum_requested
+from placementclient.insight.amounts import (
+    UnknownAmounts,
+    count_pcpu_as_vcpu,
+    sum_requested_amounts,
+)
 from placementclient.model.consumers import Consumer, Resources, sum_resources
 from placementclient.model.servers import Server, ServerMigration, normalize_time
 from placementclient.model.services import BaremetalNode, Hypervisor
@@ -149,7 +153,7 @@ class EvidenceJudge:
         """Return the migration whose allocations a consumer holds, or ``None``."""
         return self._by_uuid.get(consumer_uuid)
 
-    def judge(
+    def judge_consumer(
         self,
         consumer: Consumer,
         holding: Consumer | None,
@@ -307,12 +311,12 @@ class EvidenceJudge:
         needed = dict(count_pcpu_as_vcpu(amounts))
         # The flavor decides if it is known: a server may hold more elsewhere than it needs.
         with suppress(UnknownAmounts):
-            requested = count_pcpu_as_vcpu(sum_requested(server))
+            requested = count_pcpu_as_vcpu(sum_requested_amounts(server))
             needed.update({name: n for name, n in requested.items() if n and name in needed})
         return {
             name: held
             for name, held in amounts.items()
-            if present[_replace_pcpu_by_vcpu(name)] < needed[_replace_pcpu_by_vcpu(name)]
+            if present[_replace_pcpu_with_vcpu(name)] < needed[_replace_pcpu_with_vcpu(name)]
         }
 
     def _find_newest_migration(self, server_uuid: str) -> ServerMigration | None:
@@ -360,6 +364,6 @@ def is_nova_class(resource_class: str) -> bool:
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
 
 
-def _replace_pcpu_by_vcpu(name: str) -> str:
+def _replace_pcpu_with_vcpu(name: str) -> str:
     """Return ``VCPU`` for ``PCPU``, and another class as it is."""
     return 'VCPU' if name == 'PCPU' else name

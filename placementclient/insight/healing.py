@@ -77,23 +77,23 @@ def find_heals(
         requested = ports.get(server.uuid, ())
         if consumer is None or not consumer.allocations:
             if server.node:
-                heal = _heal_allocations(snapshot, server, server.node)
+                heal = _make_allocations_heal(snapshot, server, server.node)
                 if server.node in shared_names:
                     reason = f'Nova has several hosts called {server.node}, in different cells'
                     heal = Heal(server, heal.lacks, UNKNOWN, reason)
-                yield _leave_moving_alone(_add_port_resources(snapshot, heal, requested), migrating)
+                yield _leave_if_moving(_add_port_resources(snapshot, heal, requested), migrating)
             continue
         owned = structs.replace(consumer, project_id=server.project_id, user_id=server.user_id)
         if owned != consumer:
-            yield _leave_moving_alone(Heal(server, 'owner', consumer=owned), migrating)
+            yield _leave_if_moving(Heal(server, 'owner', consumer=owned), migrating)
         heal = _add_port_resources(snapshot, Heal(server, 'ports', consumer=owned), requested)
         if heal.consumer != owned:
-            yield _leave_moving_alone(heal, migrating)
+            yield _leave_if_moving(heal, migrating)
         if amounts:
-            yield from _find_wrong_amounts(snapshot, server, heal.consumer or owned, migrating)
+            yield from _find_amounts_heal(snapshot, server, heal.consumer or owned, migrating)
 
 
-def heal_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal:
+def make_amounts_heal(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal:
     """Return a heal with the amounts of a server's flavor, or why they are not known."""
     host = snapshot.find_by_name(server.node or '')
     reason = ''
@@ -110,7 +110,7 @@ def heal_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal
     return Heal(server, 'amounts', consumer=after)
 
 
-def _find_wrong_amounts(
+def _find_amounts_heal(
     snapshot: Snapshot, server: Server, consumer: Consumer, migrating: Collection[str]
 ) -> Iterator[Heal]:
     """Yield a server if its amounts differ from those of its flavor.
@@ -122,7 +122,7 @@ def _find_wrong_amounts(
     except UnknownAmounts:
         is_right = False
     if not is_right:
-        yield _leave_moving_alone(heal_amounts(snapshot, server, consumer), migrating)
+        yield _leave_if_moving(make_amounts_heal(snapshot, server, consumer), migrating)
 
 
 def _is_on_host(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> bool:
@@ -135,7 +135,7 @@ def _is_on_host(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> 
     return None not in states and roots == {host.uuid}
 
 
-def _leave_moving_alone(heal: Heal, migrating: Collection[str]) -> Heal:
+def _leave_if_moving(heal: Heal, migrating: Collection[str]) -> Heal:
     """Return a heal; if its server may be moving now, one that changes nothing.
 
     :param migrating: the UUIDs of the servers of which a migration is not over
@@ -197,7 +197,7 @@ def explain_movement(server: Server, migrating: Collection[str]) -> str:
     )
 
 
-def _heal_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
+def _make_allocations_heal(snapshot: Snapshot, server: Server, node: str) -> Heal:
     """Return a heal with the allocations of a server on a node, or why they are not known.
 
     :param node: the name of the node

@@ -58,26 +58,26 @@ def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
     return any(owner.has_created(state, classes) for owner in OTHERS)
 
 
-def is_owner_required(snapshot: Snapshot) -> bool:
+def is_owner_trait_needed(snapshot: Snapshot) -> bool:
     """Return True if Nova probably requires OWNER_NOVA on hosts.
 
     Nova (34.0, ``owner_nova_filter``) requires it on the root once every nova-compute runs 34 or
     later. A snapshot does not have these versions. A nova-compute that has set the trait runs 34;
     during an upgrade the others lack the trait, though Nova does not require it yet.
     """
-    return any(OWNER_NOVA in host.traits for host in _list_hosts(snapshot))
+    return any(OWNER_NOVA in host.traits for host in _list_nova_hosts(snapshot))
 
 
 def find_unowned_hosts(snapshot: Snapshot) -> list[ProviderState]:
     """Return the roots of hosts without OWNER_NOVA, by name; none if no host has it."""
-    if not is_owner_required(snapshot):
+    if not is_owner_trait_needed(snapshot):
         return []
     return [
         host
-        for host in _list_hosts(snapshot)
+        for host in _list_nova_hosts(snapshot)
         if not any(trait.startswith(OWNER_PREFIX) for trait in host.traits)
     ]
 
 
-def _list_hosts(snapshot: Snapshot) -> list[ProviderState]:
+def _list_nova_hosts(snapshot: Snapshot) -> list[ProviderState]:
     return [root for root in snapshot.roots() if COMPUTE_NODE in root.traits]

@@ -30,7 +30,7 @@ class UsageLine(msgspec.Struct, frozen=True, gc=False):
 _SUBJECTS: dict[str, Callable[[Snapshot, Consumer, str], str]] = {
     'project': lambda snapshot, consumer, provider_uuid: consumer.project_id or '',
     'user': lambda snapshot, consumer, provider_uuid: consumer.user_id or '',
-    'host': lambda snapshot, consumer, provider_uuid: _find_root(snapshot, provider_uuid),
+    'host': lambda snapshot, consumer, provider_uuid: _get_root_uuid(snapshot, provider_uuid),
     'consumer': lambda snapshot, consumer, provider_uuid: consumer.uuid,
 }
 GROUPINGS = tuple(_SUBJECTS)
@@ -90,9 +90,9 @@ def list_hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:
     """Return the names of the roots of a consumer's allocations, without sharing providers."""
     states = [snapshot.providers[uuid] for uuid in consumer.allocations.keys() & snapshot.providers]
     local = [state for state in states if SHARING_TRAIT not in state.traits]
-    roots = {_find_root(snapshot, state.uuid) for state in local or states}
+    roots = {_get_root_uuid(snapshot, state.uuid) for state in local or states}
     return sorted(snapshot.providers[uuid].name for uuid in roots)
 
 
-def _find_root(snapshot: Snapshot, provider_uuid: str) -> str:
+def _get_root_uuid(snapshot: Snapshot, provider_uuid: str) -> str:
     return snapshot.providers[provider_uuid].provider.root_uuid

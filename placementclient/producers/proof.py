@@ -107,7 +107,7 @@ class FreeingProof:
             except (service.ServiceError, errors.BadFile) as reason:
                 self.is_unasked = True
                 return Verdict(reason=f'{SILENT}: {str(reason).removeprefix(f"{SILENT}: ")}')
-        return self._evidence.judge(live, holding, server, changed.get)
+        return self._evidence.judge_consumer(live, holding, server, changed.get)
 
     def _ask_server(self, server_uuid: str) -> Server | None:
         """Return Nova's record of a server; ``None`` if it has none.

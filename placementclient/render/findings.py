@@ -106,14 +106,14 @@ def describe_subjects(
     """Yield for each subject without a finding that is migrating what it waits for."""
     found = {finding.subject for finding in findings}
     for uuid in subjects:
-        migration, server = cloud.evidence.find_migration(uuid), cloud.servers.get(uuid)
+        migration, server = cloud.judge.find_migration(uuid), cloud.servers.get(uuid)
         consumer = cloud.snapshot.consumers.get(uuid)
         if uuid in found:
             continue
         if migration and not migration.is_over:
             owner = f'a migration of the server {migration.server_uuid}'
             yield f'{uuid} is {owner}: {migration.retention_reason}'
-        elif server and (reason := cloud.evidence.explain_movement(server)):
+        elif server and (reason := cloud.judge.explain_movement(server)):
             yield f'{uuid}: {reason}'
         elif consumer and consumer.type == MIGRATION and not migration:
             yield f'{uuid} is a migration that no list has: give --migrations'
@@ -123,7 +123,7 @@ def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Itera
     """Yield how many consumers of each host with a leaked allocation are in the lists of Nova."""
     known = {*(cloud.lists.servers or ()), *cloud.migration_of_consumer}
     roots = sorted(
-        {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.provider_name
+        {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.get_name
     )
     for root in roots:
         states = [s for s in cloud.topology.trees[root] if not is_sharing(s)]
@@ -132,7 +132,7 @@ def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Itera
             others = '' if users & known else _FOREIGN
             count = format_count(len(users), 'consumer')
             sentence = f'the lists know {len(users & known)} of {count}{others}'
-            yield f'{cloud.provider_name(root)}: {sentence}'
+            yield f'{cloud.get_name(root)}: {sentence}'
 
 
 def describe_cells_down(hosts: Sequence[str]) -> Iterator[str]:

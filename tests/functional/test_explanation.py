@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import pytest
 
-from placementclient.insight.candidates.explanation import explain
+from placementclient.insight.candidates.explanation import explain_request
 from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.insight.candidates.requirements import (
     Requirement,
@@ -100,7 +100,7 @@ def test_every_set_of_an_explanation_is_true_of_the_service(client):
     clouds.load(client, uneven_cloud())
     index, unmet = index_snapshot(clouds.captured(client)), 0
     for request in _unmet():
-        explained, judge = explain(request, index), Judge(client, request)
+        explained, judge = explain_request(request, index), Judge(client, request)
         if explained.is_met:
             continue
         unmet += 1

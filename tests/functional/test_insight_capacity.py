@@ -62,7 +62,7 @@ def test_each_tree_grants_as_many_servers_as_capacity_counts(client):
         granted = allocation_candidate.list(client, request)[0]
         return [candidate for candidate in granted if place(snapshot, candidate) == tree]
 
-    for item in fits.count_by_tree(Topology(snapshot), request)[:-1]:
+    for item in fits.count_fits_by_tree(Topology(snapshot), request)[:-1]:
         servers = []
         while here := candidates(item.name):
             allocations = here[0].allocations
@@ -77,7 +77,7 @@ def test_servers_that_fit_in_an_aggregate_have_candidates_there(client):
     clouds.load(client, mixed())
     topology = Topology(clouds.captured(client))
     for shape in (SHAPE, {'VCPU': 9}, {'VCPU': 1}, {'VCPU': 1, 'VGPU': 3}, {'DISK_GB': 1}):
-        lines = fits.count_by_aggregate(topology, CandidateRequest(Filter(shape)))[:-1]
+        lines = fits.count_fits_by_aggregate(topology, CandidateRequest(Filter(shape)))[:-1]
         for line in lines:
             inside = CandidateRequest(Filter(shape, member_of=(line.name,)))
             granted = allocation_candidate.list(client, inside)[0]

@@ -177,7 +177,7 @@ def _check_first(client, request, parts):
 
 
 def _counts(snapshot, request):
-    return {row.name: row.count for row in fits.count_by_tree(Topology(snapshot), request)}
+    return {row.name: row.count for row in fits.count_fits_by_tree(Topology(snapshot), request)}
 
 
 def _check_fallback(client, request, parts):

@@ -14,7 +14,7 @@ from keystoneauth1.session import Session
 from placementclient.api import allocation_candidate, trait
 from placementclient.client import errors, http, microversion
 from placementclient.embedded import Direct
-from placementclient.insight.candidates.explanation import explain
+from placementclient.insight.candidates.explanation import explain_request
 from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
@@ -260,14 +260,14 @@ def check(snapshot, request, candidates, case):
     certain = {option for _, option, is_certain in expected if is_certain}
     assert certain <= granted <= {option for _, option, _ in expected}, case
     roots = {root for root, _, _ in expected}
-    explained = explain(request, index_snapshot(snapshot), most_trees=1)
+    explained = explain_request(request, index_snapshot(snapshot), most_trees=1)
     assert (explained.is_met, explained.offer.tree_count) == (bool(roots), len(roots)), case
     assert explained.is_met == bool(granted) or not certain, case
     topology = Topology(snapshot)
     if not any(map(is_sharing, snapshot.providers.values())):
         number = candidate_count.count_candidates(topology, request)
         assert (number.total, number.is_exact) == (len(granted), True), case
-    counts = fits.count_by_tree(topology, request)
+    counts = fits.count_fits_by_tree(topology, request)
     names = {snapshot.providers[root].name for root in roots}
     assert {item.name for item in counts if item.count} - {ALL} == names, case
 
@@ -281,7 +281,7 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
         cloud.hosts = list(topology.trees)
         for _ in range(8):
             request = random_request(chance, list(snapshot.providers), '1.39')
-            counts = {item.name: item.count for item in fits.count_by_tree(topology, request)}
+            counts = {item.name: item.count for item in fits.count_fits_by_tree(topology, request)}
             kind = cloud.find_kind_of_request(parse_request(request))
             problem = build_problem(cloud, {kind: ()}, ())
             servers = [ServerMove('', '', {}, {})] * (counts[ALL] + 1)

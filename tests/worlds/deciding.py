@@ -115,7 +115,7 @@ def _verdicts(cloud: Cloud, snapshot: Snapshot, documents: dict[str, Any]) -> di
     for uuid, consumer in snapshot.consumers.items():
         migration = evidence.find_migration(uuid)
         server = migration.server_uuid if migration else uuid
-        verdicts[uuid] = evidence.judge(
+        verdicts[uuid] = evidence.judge_consumer(
             consumer, snapshot.consumers.get(server), servers.get(server), written.get
         )
     return verdicts

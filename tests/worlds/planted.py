@@ -15,7 +15,7 @@ from placementclient.model.servers import Server, ServerMigration
 from placementclient.nova import schema, service
 from tests.worlds.running import World
 
-_judge = EvidenceJudge.judge
+_judge = EvidenceJudge.judge_consumer
 _record = service.read_server_record
 
 
@@ -71,8 +71,8 @@ def _judge_without_tasks(evidence, consumer, holding, server, changed):
 
 
 DEFECTS = {
-    'free what a list lacks': Defect(EvidenceJudge, 'judge', _free_by_absence),
-    'ignore the task': Defect(EvidenceJudge, 'judge', _judge_without_tasks),
+    'free what a list lacks': Defect(EvidenceJudge, 'judge_consumer', _free_by_absence),
+    'ignore the task': Defect(EvidenceJudge, 'judge_consumer', _judge_without_tasks),
     'take a page for the list': Defect(
         schema, 'find_next_page', lambda *_: None, damages=frozenset({'page'})
     ),

@@ -186,12 +186,12 @@ class ExplainCandidate(DocumentCommand):
 
     def _explain_known_names(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
         """Explain a request by requests to Placement, without the names that it does not know."""
-        from placementclient.insight.candidates.explanation import explain
+        from placementclient.insight.candidates.explanation import explain_request
         from placementclient.producers import inquiry
 
         index = inquiry.read_provider_index(self.client, [request], unknown)
         ask = inquiry.make_asker(self.client, request.limit, unknown)
-        return explain(request, index, ask, self.args.hosts)
+        return explain_request(request, index, ask, self.args.hosts)
 
     def _has_host_with_owner_trait(self) -> bool:
         """Return whether Placement has a compute node with the trait OWNER_NOVA."""
@@ -214,7 +214,7 @@ class ExplainCandidate(DocumentCommand):
         offline = Client(None, microversion.HIGHEST)
         question = self._make_question(
             offline,
-            lambda: owners.is_owner_required(snapshot),
+            lambda: owners.is_owner_trait_needed(snapshot),
             lambda name: snapshot.find_existing(name).uuid,
         )
         first, places, second, server = question
@@ -223,7 +223,7 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(places.insert_names(unknown_names.describe_absent_name(absent)))
         self.warn(service_faults.list_service_faults(snapshot, first))
         index = matching.index_snapshot(snapshot)
-        result = explanation.explain(first, index, most_trees=self.args.hosts)
+        result = explanation.explain_request(first, index, most_trees=self.args.hosts)
         if server is not None and result.is_met:
             limited = first._replace(limit=server.nova_request.first.limit)
             result = replace(
@@ -375,7 +375,7 @@ class ExplainCandidate(DocumentCommand):
         if self.args.snapshot:
             from placementclient.insight import owners
 
-            has_owner_trait = owners.is_owner_required(cloud_options.read_cloud(self).snapshot)
+            has_owner_trait = owners.is_owner_trait_needed(cloud_options.read_cloud(self).snapshot)
         nova_request = self._make_request_and_warn(has_owner_trait).nova_request
         if nova_request.placement_refusal:
             self.log.warning(f'Placement refuses the request: {nova_request.placement_refusal}')

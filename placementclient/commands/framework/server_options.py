@@ -282,7 +282,7 @@ def make_flavor_requests(
     scheduling = read_scheduling_options(command)
     places = PlaceNames(command, scheduling.sources.aggregates, scheduling.parts['project'])
     names = unknown_names.ReportedNames.from_snapshot(snapshot)
-    is_owned = owners.is_owner_required(snapshot)
+    is_owned = owners.is_owner_trait_needed(snapshot)
     if flavors and (unowned := [host.name for host in owners.find_unowned_hosts(snapshot)]):
         warn(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '

@@ -220,7 +220,7 @@ def read_and_audit(
     }
     # Files would be the same a second time.
     is_live = not sources or not sources.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
-    if audit.has_suspects and is_live and not command.args.snapshot:
+    if audit.has_comparison_findings and is_live and not command.args.snapshot:
         earlier = cloud
         cloud, lists = read(is_reversed=True)
         audit = audit_cloud(cloud, earlier)

@@ -128,7 +128,7 @@ class ExportCapacity(base.PlacementCommand):
             self, snapshot, chosen, self._warn_once
         ):
             try:
-                fitting.append((flavor, fits.count_by_tree(topology, request.first)))
+                fitting.append((flavor, fits.count_fits_by_tree(topology, request.first)))
                 if request.second is not None:
                     fallback.append((flavor, fits.count_fallback_fits(topology, request.second)))
             except errors.PlacementError as reason:

@@ -96,7 +96,7 @@ CHECKS = (
     Check('burned-device', _WARNING, inventories.find_burned_devices),
     Check('doubled-device', _ERROR, inventories.find_doubled_devices),
     Check('wide-tree', _WARNING, providers.find_wide_trees, (), ('flavors',)),
-    Check('owner-missing', _WARNING, providers.find_missing_owners),
+    Check('owner-missing', _WARNING, providers.find_missing_owner_traits),
 )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ class Audit(NamedTuple):
     left_out: Mapping[str, tuple[str, ...]]
 
     @property
-    def has_suspects(self) -> bool:
+    def has_comparison_findings(self) -> bool:
         """True if a check that compares answers of different moments has a finding."""
         compared = {check.id for check in CHECKS if _is_comparison(check)}
         return any(f.kind in compared for f in self.findings)

@@ -116,7 +116,7 @@ class Cloud:
             self.migrations_of[migration.server_uuid].append(migration)
         self._roots_by_short = defaultdict[str, list[str]](list)
         for uuid in self.topology.trees:
-            self._roots_by_short[self.provider_name(uuid).partition('.')[0]].append(uuid)
+            self._roots_by_short[self.get_name(uuid).partition('.')[0]].append(uuid)
 
     @cached_property
     def hosts_of_cells_down(self) -> list[str]:
@@ -132,12 +132,12 @@ class Cloud:
         )
 
     @cached_property
-    def evidence(self) -> EvidenceJudge:
+    def judge(self) -> EvidenceJudge:
         """The judge of the allocations that may be freed."""
         return EvidenceJudge(self.topology, self.records, is_presumed=self.lists.is_nova_asked)
 
     @cached_property
-    def classes(self) -> set[str]:
+    def nova_classes(self) -> set[str]:
         """The resource classes that servers of Nova hold: by flavors, by nodes, and Nova's own."""
         flavors = [*(self.lists.flavors or ()), *(s.flavor for s in self.servers.values())]
         keys = {key for flavor in flavors if flavor for key in flavor.extra_specs}
@@ -188,13 +188,13 @@ class Cloud:
         root = state.provider.root_uuid
         return make_finding(state.name, facts, (root,), remedy, reason, passed_over)
 
-    def provider_name(self, provider_uuid: str) -> str:
+    def get_name(self, provider_uuid: str) -> str:
         return self.snapshot.providers[provider_uuid].name
 
     def insert_provider_names(self, allocations: Allocations) -> dict[str, dict[str, int]]:
         """Return allocations by the names of their providers in place of the UUIDs."""
         return {
-            self.provider_name(uuid) if uuid in self.snapshot.providers else uuid: dict(resources)
+            self.get_name(uuid) if uuid in self.snapshot.providers else uuid: dict(resources)
             for uuid, resources in sorted(allocations.items())
         }
 
@@ -286,11 +286,11 @@ class Cloud:
 
         :param names: the names that Nova has for the host
         """
-        exact = [uuid for uuid in root_uuids if self.provider_name(uuid) in names]
+        exact = [uuid for uuid in root_uuids if self.get_name(uuid) in names]
         return exact or [
             uuid
             for uuid in root_uuids
-            if any(is_same_host(self.provider_name(uuid), name) for name in names)
+            if any(is_same_host(self.get_name(uuid), name) for name in names)
         ]
 
 
@@ -308,14 +308,14 @@ class AuditedConsumer:
         self.hosts = cloud.find_providers_by_root(consumer)
 
     @property
-    def hosts_beside_home(self) -> list[str]:
+    def other_hosts(self) -> list[str]:
         """The roots other than the host that Nova names; empty if nothing is held on that host."""
         home = self.cloud.select_named_roots(
             list(self.hosts), self.server.hosts if self.server else ()
         )
         return [root for root in self.hosts if root not in home] if len(home) == 1 else []
 
-    def find_root(self, provider_uuid: str) -> str:
+    def get_root_uuid(self, provider_uuid: str) -> str:
         return self.cloud.snapshot.providers[provider_uuid].provider.root_uuid
 
     def was_evacuated_from(self, root_uuid: str) -> bool:
@@ -334,7 +334,7 @@ class AuditedConsumer:
         server = self.migration.server_uuid if self.migration else self.consumer.uuid
         holding = self.cloud.snapshot.consumers.get(server)
         record = (self.cloud.lists.servers or {}).get(server)
-        return self.cloud.evidence.judge(self.consumer, holding, record, lambda _: NEVER)
+        return self.cloud.judge.judge_consumer(self.consumer, holding, record, lambda _: NEVER)
 
     @property
     def is_orphan(self) -> bool:
@@ -348,7 +348,7 @@ class AuditedConsumer:
         is_unknown = (
             cloud.lists.has_list('servers') and not self.server and (is_server or is_migration)
         )
-        return is_unknown and not self.classes.isdisjoint(cloud.classes)
+        return is_unknown and not self.classes.isdisjoint(cloud.nova_classes)
 
     @property
     def skip_reason(self) -> str:
@@ -377,15 +377,15 @@ def _find_check_ids(audited: AuditedConsumer) -> Iterator[str]:
         yield 'in-migration'
     elif cloud.lists.has_list('servers') and cloud.lists.has_list('migrations'):
         if audited.server:
-            yield from _find_server_checks(audited)
+            yield from _find_server_check_ids(audited)
     elif len(audited.hosts) > 1:
         yield 'on-several-trees'
 
 
-def _find_server_checks(audited: AuditedConsumer) -> Iterator[str]:
+def _find_server_check_ids(audited: AuditedConsumer) -> Iterator[str]:
     """Yield the IDs of the checks that report a server that is not migrating."""
     if len(audited.hosts) == 1:
-        serving = audited.cloud.evidence.find_serving_uuids(*audited.hosts)
+        serving = audited.cloud.judge.find_serving_uuids(*audited.hosts)
         if audited.consumer.allocations.keys() <= serving:
             return
     verdict = audited.verdict
@@ -393,8 +393,8 @@ def _find_server_checks(audited: AuditedConsumer) -> Iterator[str]:
     if verdict.held:
         yield 'held-elsewhere'
     elif not superfluous and len(audited.hosts) > 1:
-        superfluous = tuple(audited.hosts_beside_home or audited.hosts)
+        superfluous = tuple(audited.other_hosts or audited.hosts)
     if superfluous:
-        sources = map(audited.find_root, superfluous)
+        sources = map(audited.get_root_uuid, superfluous)
         is_evacuated = all(map(audited.was_evacuated_from, sources))
         yield 'left-by-evacuation' if is_evacuated else 'doubled'

@@ -36,7 +36,7 @@ def find_orphans(cloud: Cloud) -> Iterator[Finding]:
         uuid = audited.consumer.uuid
         is_gone = uuid in cloud.deleted or uuid in cloud.lists.gone
         if is_gone or cloud.has_migration_uuids:
-            yield _make_consumer_finding(audited, 'orphan')
+            yield _make_needless_finding(audited, 'orphan')
     if not cloud.lists.has_list('migrations'):
         raise MissingFields('migrations')
     if not cloud.has_migration_uuids:
@@ -48,7 +48,7 @@ def make_needless_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
 
     def find_consumers(cloud: Cloud) -> Iterator[Finding]:
         for audited in cloud.consumers_by_check[kind]:
-            yield _make_consumer_finding(audited, kind)
+            yield _make_needless_finding(audited, kind)
 
     return find_consumers
 
@@ -57,7 +57,7 @@ def find_servers_in_migration(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with allocations on several hosts and a migration in progress."""
     for audited in cloud.consumers_by_check['in-migration']:
         reason = f'it ends with the migration: {_LOOK.format(audited.consumer.uuid)}'
-        yield _make_finding(audited, reason)
+        yield _make_consumer_finding(audited, reason)
 
 
 def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
@@ -67,21 +67,21 @@ def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
             'it is not known why: audit again with --servers and --migrations, and look for its '
             f'migrations: {_LOOK.format(audited.consumer.uuid)}'
         )
-        yield _make_finding(audited, reason)
+        yield _make_consumer_finding(audited, reason)
 
 
 def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers that hold a class on another root, and too little of it on their host."""
     for audited in cloud.consumers_by_check['held-elsewhere']:
-        own = cloud.evidence.find_own_host(audited.server) if audited.server else None
+        own = cloud.judge.find_own_host(audited.server) if audited.server else None
         if own is None or audited.skip_reason:
             continue
         causes = {uuid: _explain_separation(cloud, uuid, own) for uuid in audited.verdict.held}
         likely = '; '.join(dict.fromkeys(filter(None, causes.values())))
         reason = likely or 'the server uses it, and holds less of it on its host'
         holds = cloud.insert_provider_names(audited.verdict.held)
-        facts = {'host': cloud.provider_name(own), 'holds': holds, 'likely': likely}
-        yield _make_finding(audited, reason, facts)
+        facts = {'host': cloud.get_name(own), 'holds': holds, 'likely': likely}
+        yield _make_consumer_finding(audited, reason, facts)
 
 
 def _explain_separation(cloud: Cloud, provider_uuid: str, own_root: str) -> str:
@@ -90,7 +90,7 @@ def _explain_separation(cloud: Cloud, provider_uuid: str, own_root: str) -> str:
     :param own_root: the UUID of the root of the host
     """
     state = cloud.snapshot.providers[provider_uuid]
-    root, host = cloud.provider_name(state.provider.root_uuid), cloud.provider_name(own_root)
+    root, host = cloud.get_name(state.provider.root_uuid), cloud.get_name(own_root)
     if is_same_host(root.lower(), host.lower()):
         return f'{root} is the same host as {host}, which another service has created again'
     aggregates = {name for member in cloud.topology.trees[own_root] for name in member.aggregates}
@@ -135,7 +135,7 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
             yield make_finding(consumer.uuid, {'type': None, **counts}, roots, reason=_UNTYPED)
 
 
-def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
+def _make_needless_finding(audited: AuditedConsumer, kind: str) -> Finding:
     """Return the finding about a consumer, with the allocations that may be freed as its remedy.
 
     :param kind: the ID of the check
@@ -143,13 +143,13 @@ def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
     verdict, consumer, skipped = audited.verdict, audited.consumer, audited.skip_reason
     if verdict.freed:
         remedy = FreeAllocations(consumer, verdict.freed)
-        return _make_finding(audited, '', remedy=remedy, passed_over=skipped)
+        return _make_consumer_finding(audited, '', remedy=remedy, passed_over=skipped)
     is_asked = audited.cloud.lists.is_nova_asked
     reason = explain_retained_allocations(verdict, consumer.uuid, kind, is_asked=is_asked)
-    return _make_finding(audited, reason, passed_over=skipped)
+    return _make_consumer_finding(audited, reason, passed_over=skipped)
 
 
-def _make_finding(
+def _make_consumer_finding(
     audited: AuditedConsumer,
     reason: str,
     facts: Mapping[str, object] = MappingProxyType({}),

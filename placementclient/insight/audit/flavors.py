@@ -54,11 +54,11 @@ def find_unplaceable_flavors(cloud: Cloud) -> Iterator[Finding]:
         _index_emptied_trees(cloud.topology),
     )
     for flavor in cloud.lists.flavors:
-        if facts := _explain_unplaceable(indexes, names, flavor, cloud.lists.scheduling):
+        if facts := _explain_unplaceable_flavor(indexes, names, flavor, cloud.lists.scheduling):
             yield make_finding(flavor.name, facts, reason=_CHANGE)
 
 
-def _explain_unplaceable(
+def _explain_unplaceable_flavor(
     indexes: Sequence[ProviderIndex],
     names: ReportedNames,
     flavor: Flavor,
@@ -80,13 +80,13 @@ def _explain_unplaceable(
     if sent.placement_refusal:
         return {'refused': sent.placement_refusal}
     facts = [
-        _describe_unmet_request(indexes, names, _drop_temporary_conditions(request, names))
+        _explain_unmet_request(indexes, names, _drop_temporary_conditions(request, names))
         for request in sent.requests
     ]
     return facts[0] if all(facts) else {}
 
 
-def _describe_unmet_request(
+def _explain_unmet_request(
     indexes: Sequence[ProviderIndex], names: ReportedNames, request: CandidateRequest
 ) -> dict[str, object]:
     """Return the facts why no tree has candidates of a request; empty if one has.
@@ -164,9 +164,9 @@ def find_missing_limits(cloud: Cloud) -> Iterator[Finding]:
         return
     flavors = cloud.lists.flavors
     in_use = (
-        _count_allocated_classes(cloud)
+        _count_servers_by_class(cloud)
         if flavors is None
-        else _find_requested_classes(cloud.lists.scheduling, flavors)
+        else _find_flavors_by_class(cloud.lists.scheduling, flavors)
     )
     needed = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
     for name, why in needed.items():
@@ -175,7 +175,7 @@ def find_missing_limits(cloud: Cloud) -> Iterator[Finding]:
             yield make_finding(name, facts, reason=_REGISTER.format(name))
 
 
-def _find_requested_classes(
+def _find_flavors_by_class(
     scheduling: RequestBuilder, flavors: Iterable[Flavor]
 ) -> dict[str, dict[str, object]]:
     """Return the facts ``flavors``, the names of those that request a class, by class."""
@@ -186,7 +186,7 @@ def _find_requested_classes(
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}
 
 
-def _count_allocated_classes(cloud: Cloud) -> dict[str, dict[str, object]]:
+def _count_servers_by_class(cloud: Cloud) -> dict[str, dict[str, object]]:
     """Return the fact ``consumers``, the number of servers that hold a class, by class.
 
     Only of the classes that only flavors request.

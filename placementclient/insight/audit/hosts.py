@@ -70,10 +70,10 @@ def find_inventory_drift(cloud: Cloud) -> Iterator[Finding]:
         root = _find_hypervisor_root(cloud, hypervisor)
         # Ironic's nodes have no such amounts.
         if root is not None and not hypervisor.is_of_ironic:
-            yield from _compare_inventories(cloud, hypervisor, root)
+            yield from _compare_with_hypervisor(cloud, hypervisor, root)
 
 
-def _compare_inventories(
+def _compare_with_hypervisor(
     cloud: Cloud, hypervisor: Hypervisor, root: ProviderState
 ) -> Iterator[Finding]:
     tree = cloud.topology.trees[root.provider.root_uuid]

@@ -61,7 +61,7 @@ class NodeRoots(NamedTuple):
     by_servers: States
 
     @property
-    def former(self) -> States:
+    def former_roots(self) -> States:
         """The roots that the host may have had before, the likeliest first."""
         return [*self.dead, *self.by_servers]
 
@@ -72,7 +72,7 @@ def find_twin_hosts(cloud: Cloud) -> Iterator[Finding]:
         node, live = roots.node, roots.live
         if live is None:
             continue
-        for other in roots.former:
+        for other in roots.former_roots:
             facts = {
                 'alive': live.uuid,
                 'node': node.node,
@@ -94,8 +94,8 @@ def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
             facts['provider'] = live.name
             remedy = make_advice('set', live.reference, '--name', node.node)
             yield make_finding(live.name, facts, (live.uuid,), remedy, _STOP)
-        elif live is None and roots.former:
-            other = roots.former[0]
+        elif live is None and roots.former_roots:
+            other = roots.former_roots[0]
             facts |= {'provider': other.uuid, 'consumers': count_consumers(cloud, other)}
             named = () if _find_original_name(other) == node.node else ('--name', node.node)
             advice = make_advice('replace', other.reference, '--uuid', str(node.uuid), *named)

@@ -108,7 +108,7 @@ def find_aggregates_of_one(cloud: Cloud) -> Iterator[Finding]:
 def find_misnamed_children(cloud: Cloud) -> Iterator[Finding]:
     """Yield the children whose names do not begin with the root's name, as a sibling's does."""
     for parent in cloud.list_providers():
-        root_name = cloud.provider_name(parent.provider.root_uuid)
+        root_name = cloud.get_name(parent.provider.root_uuid)
         children = cloud.snapshot.children(parent.uuid)
         if all(child.name.startswith(root_name) for child in children):
             continue
@@ -204,7 +204,7 @@ def _count_used_together(
     return max((*using.values(), *asking), default=0)
 
 
-def find_missing_owners(cloud: Cloud) -> Iterator[Finding]:
+def find_missing_owner_traits(cloud: Cloud) -> Iterator[Finding]:
     """Yield the hosts without OWNER_NOVA if others have it, and children without it of a host."""
     hosts = {root.uuid for root in owners.find_unowned_hosts(cloud.snapshot)}
     for root in cloud.snapshot.roots():

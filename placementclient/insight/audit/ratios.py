@@ -41,7 +41,7 @@ class _AggregateRatios(NamedTuple):
     hosts: Mapping[str, list[_Ratio]]
 
     @property
-    def root_classes(self) -> list[tuple[str, str]]:
+    def roots_with_class(self) -> list[tuple[str, str]]:
         """The root's UUID of each host, each with the class."""
         return [(uuid, self.resource_class) for uuid in self.hosts]
 
@@ -63,7 +63,7 @@ class _AggregateRatios(NamedTuple):
 
 def find_ratio_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the allocation ratios that differ from ``nova.conf``, or from hosts of an aggregate."""
-    ratios = {root.uuid: _list_ratios(cloud, root) for root in cloud.snapshot.roots()}
+    ratios = {root.uuid: _group_ratios_by_class(cloud, root) for root in cloud.snapshot.roots()}
     configured = cloud.lists.ratios
     for root in cloud.snapshot.roots():
         for name, wanted in sorted(configured.get(root.uuid, {}).items()):
@@ -72,10 +72,10 @@ def find_ratio_differences(cloud: Cloud) -> Iterator[Finding]:
                     facts = {wanted.option: wanted.value}
                     reason = _LASTING if wanted.is_lasting else ''
                     yield _make_ratio_finding(cloud, live, wanted.value, facts, reason)
-    yield from _compare_ratios(cloud, ratios)
+    yield from _find_differences_in_aggregates(cloud, ratios)
 
 
-def _list_ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
+def _group_ratios_by_class(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
     """Return by class the ratios of the providers of a host, without those that share."""
     ratios = defaultdict[str, list[_Ratio]](list)
     for state in cloud.topology.trees[root.uuid]:
@@ -84,7 +84,7 @@ def _list_ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
     return ratios
 
 
-def _compare_ratios(
+def _find_differences_in_aggregates(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
 ) -> Iterator[Finding]:
     """Yield the ratios that differ in an aggregate, each host once for a class.
@@ -95,12 +95,12 @@ def _compare_ratios(
     """
     groups = list(_group_by_aggregate(cloud, ratios))
     settled = {(uuid, name) for uuid, named in cloud.lists.ratios.items() for name in named}
-    settled.update(part for group in groups if group.is_uniform for part in group.root_classes)
+    settled.update(part for group in groups if group.is_uniform for part in group.roots_with_class)
     for group in groups:
-        pending = [part for part in group.root_classes if part not in settled]
+        pending = [part for part in group.roots_with_class if part not in settled]
         if pending and group.usual_ratio is None:
             settled.update(pending)
-            yield _make_tied_finding(cloud, group)
+            yield _make_finding_without_usual_ratio(cloud, group)
             continue
         for uuid, name in pending:
             for ratio in group.hosts[uuid]:
@@ -127,11 +127,11 @@ def _group_by_aggregate(
                 yield _AggregateRatios(aggregate, name, by_root)
 
 
-def _make_tied_finding(cloud: Cloud, group: _AggregateRatios) -> Finding:
+def _make_finding_without_usual_ratio(cloud: Cloud, group: _AggregateRatios) -> Finding:
     """Return the finding about an aggregate without a usual ratio, with its hosts by ratio."""
     names = defaultdict[str, list[str]](list)
     for uuid, values in group.ratios_by_root.items():
-        names[', '.join(map(str, sorted(values)))].append(cloud.provider_name(uuid))
+        names[', '.join(map(str, sorted(values)))].append(cloud.get_name(uuid))
     facts = {'resource_class': group.resource_class, 'ratios': dict(names)}
     return make_finding(group.aggregate, facts, tuple(group.hosts), reason=_TIED)
 

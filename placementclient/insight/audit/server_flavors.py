@@ -81,7 +81,7 @@ def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
     for server, flavor, consumer, root in _find_placed_servers(cloud):
         rules = list(_read_trait_rules(flavor, cloud.lists.images.find_image(server)[0]))
         if wrong := _find_wrong_traits(cloud, consumer, root, rules) if rules else {}:
-            host = {'flavor': flavor.name, 'host': cloud.provider_name(root)}
+            host = {'flavor': flavor.name, 'host': cloud.get_name(root)}
             yield _make_server_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from placementclient.insight.amounts import UnknownAmounts, compare_amounts
 from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.insight.audit.consumers import has_placeholder_owner
-from placementclient.insight.healing import UNKNOWN, heal_amounts
+from placementclient.insight.healing import UNKNOWN, make_amounts_heal
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server
@@ -84,7 +84,7 @@ def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
             and not cloud.select_named_roots([root], server.hosts)
         ):
             holds = {
-                cloud.provider_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
+                cloud.get_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
             }
             yield _make_server_finding(
                 cloud, server, {'holds': holds}, reason=_ELSEWHERE, other_root=root
@@ -108,7 +108,7 @@ def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
             'holds': {name: allocated for name, (allocated, _) in wrong.items()},
             'should_hold': {name: right for name, (_, right) in wrong.items()},
         }
-        heal = heal_amounts(cloud.snapshot, server, consumer)
+        heal = make_amounts_heal(cloud.snapshot, server, consumer)
         remedy = HealServer(server.uuid, corrects_amounts=True) if heal.consumer else None
         yield _make_server_finding(cloud, server, facts, remedy, heal.reason)
 

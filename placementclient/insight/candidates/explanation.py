@@ -11,13 +11,17 @@ from itertools import chain
 
 from placementclient.insight.candidates.conflicts import ConflictSearch, minimize_conflict
 from placementclient.insight.candidates.matching import ProviderIndex, TreeMatcher
-from placementclient.insight.candidates.nearest import NearestTreeSearch, NearTree, rank_tree
+from placementclient.insight.candidates.nearest import (
+    NearestTreeSearch,
+    NearTree,
+    make_tree_sort_key,
+)
 from placementclient.insight.candidates.relaxations import (
     Ask,
     Relaxation,
     RelaxationSearch,
     TreeCount,
-    ask_service,
+    ask_for_tree_count,
 )
 from placementclient.insight.candidates.requirements import (
     Requirement,
@@ -62,7 +66,7 @@ class Explanation:
         return self.offer.tree_count > 0
 
 
-def explain(
+def explain_request(
     request: CandidateRequest,
     index: ProviderIndex,
     ask: Ask | None = None,
@@ -122,7 +126,7 @@ def _explain_unmet_request(
 
     def is_granted(retained: frozenset[Requirement]) -> bool:
         """Return True if requirements have candidates: as the service says, if it can be asked."""
-        answer = ask_service(ask, request, matcher.sort_requirements(retained))
+        answer = ask_for_tree_count(ask, request, matcher.sort_requirements(retained))
         return matcher.is_met(retained) if answer is None else answer.tree_count > 0
 
     needs, conflicts = matcher.requirements, list[frozenset[Requirement]]()
@@ -136,22 +140,22 @@ def _explain_unmet_request(
 
     nearest_search = NearestTreeSearch(matcher)
     # The inventories of the nearest trees show which amounts to try.
-    content = dict(index.read_trees(list(nearest_search.find_nearest(most_trees))))
+    content = dict(index.read_trees(list(nearest_search.find_nearest_trees(most_trees))))
     states = list(chain.from_iterable(content.values()))
     relaxations = RelaxationSearch(request, matcher, ask, states).find_smallest(corrections)
 
     # Now it is known which trees the relaxations help, and which of the tried amounts they grant.
     relieved = frozenset[str]().union(*(relaxation.roots for relaxation in relaxations))
-    nearest = nearest_search.find_nearest(most_trees, relieved)
+    nearest = nearest_search.find_nearest_trees(most_trees, relieved)
     content |= index.read_trees([root for root in nearest if root not in content])
     described = [
-        nearest_search.describe_tree(root, lacking, content.get(root, ()))
+        nearest_search.make_near_tree(root, lacking, content.get(root, ()))
         for root, lacking in nearest.items()
     ]
 
     def sort_key(tree: NearTree) -> tuple[object, ...]:
         root = tree.root_uuid
-        return *rank_tree(root, nearest[root], relieved), tree.missing_shares
+        return *make_tree_sort_key(root, nearest[root], relieved), tree.missing_part_sum
 
     return replace(
         explanation,

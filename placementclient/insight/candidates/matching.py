@@ -208,11 +208,11 @@ class TreeMatcher:
         if retained not in self._requests:
             ordered = sorted(retained, key=str)
             request = assemble_request(CandidateRequest(), self._groups, ordered)
-            self._requests[retained] = _split_request(request, self._bare)
+            self._requests[retained] = _parse_partial_request(request, self._bare)
         return self._requests[retained]
 
 
-def _split_request(request: CandidateRequest, bare: Uuids) -> Request:
+def _parse_partial_request(request: CandidateRequest, bare: Uuids) -> Request:
     """Return a request in parts; a part may lack resources, as they were left out.
 
     :param bare: the suffixes of groups that never had resources: Placement ignores their tree

@@ -25,7 +25,7 @@ class NearTree:
     shortages: tuple[Shortage, ...]
 
     @property
-    def missing_shares(self) -> float:
+    def missing_part_sum(self) -> float:
         """The sum of the missing parts of the requested amounts, each from 0 to 1."""
         return sum(
             1 - (shortage.amount or 0) / shortage.requirement.amount
@@ -42,7 +42,7 @@ class NearestTreeSearch:
         self._matcher, self._topology = matcher, matcher.topology
         self._needs = matcher.requirements
 
-    def find_nearest(
+    def find_nearest_trees(
         self, most_trees: int, relieved: Collection[str] = ()
     ) -> dict[str, frozenset[Requirement]]:
         """Return the requirements that the nearest trees lack, by root, the nearest tree first.
@@ -60,7 +60,7 @@ class NearestTreeSearch:
         def sort_key(tree: tuple[str, frozenset[Requirement]]) -> tuple[object, ...]:
             root, lacking = tree
             count = sum(granted[need][root] for need in lacking & granted.keys())
-            return *rank_tree(root, lacking, relieved), -count, trees[root][0].name
+            return *make_tree_sort_key(root, lacking, relieved), -count, trees[root][0].name
 
         # First by the requirements that a tree does not even satisfy by themselves: a quick look.
         # Then, of the closest trees, also by those that it satisfies, but not together.
@@ -97,7 +97,7 @@ class NearestTreeSearch:
         search = ConflictSearch(others, partial(self._matcher.is_possible_in, root))
         return unmet | next(search.find_corrections(), frozenset(others))
 
-    def describe_tree(
+    def make_near_tree(
         self, root: str, lacking: frozenset[Requirement], states: Sequence[ProviderState]
     ) -> NearTree:
         """Return a tree with the reasons why it lacks some requirements.
@@ -119,7 +119,7 @@ class NearestTreeSearch:
         return NearTree(self._topology.trees[root][0].name, root, tuple(shortages))
 
 
-def rank_tree(
+def make_tree_sort_key(
     root: str, lacking: Collection[Requirement], relieved: Collection[str]
 ) -> tuple[int, bool]:
     """Return a key that sorts trees by the number of requirements that they lack.

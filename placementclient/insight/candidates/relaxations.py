@@ -36,7 +36,7 @@ class TreeCount:
 Ask = Callable[[CandidateRequest], TreeCount | None]
 
 
-def ask_service(
+def ask_for_tree_count(
     ask: Ask | None, request: CandidateRequest, retained: Sequence[Requirement]
 ) -> TreeCount | None:
     """Return the service's number of trees for some requirements; ``None`` if it cannot be asked.
@@ -133,10 +133,10 @@ class RelaxationSearch:
         if restrict_request(self._request, retained) is None:
             retained = select_askable_requirements(retained)
         dropped = self._all - retained - amounts.keys()
-        needless = self._find_needlessly_dropped(dropped, retained)
+        needless = self._find_needless_drops(dropped, retained)
         return _RequestChange(dropped - needless, amounts, retained | needless)
 
-    def _find_needlessly_dropped(
+    def _find_needless_drops(
         self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
     ) -> frozenset[Requirement]:
         """Return most of the dropped requirements: those that can be met with the retained ones."""
@@ -156,7 +156,7 @@ class RelaxationSearch:
         ]
         if restrict_request(self._request, ordered) is None:
             return None
-        offer = ask_service(self._ask, self._request, ordered)
+        offer = ask_for_tree_count(self._ask, self._request, ordered)
         roots = frozenset(self._matcher.find_satisfying_trees(change.retained))
         return Relaxation(
             tuple(self._matcher.sort_requirements(change.dropped)),

@@ -47,7 +47,7 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
         return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
 
-def count_by_tree(
+def count_fits_by_tree(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> list[Fits]:
     """Return the number of servers that fit on each tree; the last line is for all trees.
@@ -72,7 +72,7 @@ def _count_on_trees(
     return Fits.from_counts(name, *Supply(topology, request, trees).count_most_servers())
 
 
-def count_by_aggregate(
+def count_fits_by_aggregate(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> list[Fits]:
     """Return the number of servers that fit in each aggregate; the last line is for all trees.
@@ -90,7 +90,7 @@ def count_by_aggregate(
     return [*results, _count_on_trees(topology, request, trees)]
 
 
-def count_by_class(
+def count_fits_by_class(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> list[Fits]:
     """Return the number of servers that fit if only one class counted, a line for each class.
@@ -135,7 +135,7 @@ def count_fallback_fits(
 
 #: The functions that count, by the name of the group.
 GROUPED: dict[str, Callable[[Topology, CandidateRequest, TreeRoots], list[Fits]]] = {
-    'tree': count_by_tree,
-    'aggregate': count_by_aggregate,
-    'class': count_by_class,
+    'tree': count_fits_by_tree,
+    'aggregate': count_fits_by_aggregate,
+    'class': count_fits_by_class,
 }

@@ -58,11 +58,11 @@ def sum_by_aggregate(snapshot: Snapshot) -> list[TotalsLine]:
     topology = Topology(snapshot)
     lines: list[TotalsLine] = []
     for aggregate in sorted(topology.members):
-        lines += _make_totals_lines(aggregate, _find_members(topology, aggregate))
+        lines += _make_totals_lines(aggregate, _find_providers_of_aggregate(topology, aggregate))
     return lines + sum_by_class(snapshot)
 
 
-def _find_members(topology: Topology, aggregate: str) -> list[ProviderState]:
+def _find_providers_of_aggregate(topology: Topology, aggregate: str) -> list[ProviderState]:
     """Return the members of an aggregate, and all providers below roots among them."""
     within = {state.uuid: state for state in topology.members[aggregate]}
     for member in topology.members[aggregate]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.insight.drain import departures, requests
-from placementclient.insight.drain.departures import GONE, Departure, MoveState, Unmovable
+from placementclient.insight.drain.departures import GONE, Departure, Hindrance, MoveState
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import NovaFacts, make_cell_alias
 from placementclient.insight.drain.numbers import KindNumber
@@ -149,7 +149,7 @@ class DrainCloud:
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
                     command = f'{self._audit} --subject {state.reference}'
-                    unmovable = Unmovable(state.name, reason, command)
+                    unmovable = Hindrance(state.name, reason, command)
                     occupants.unsettled.append(self._make_unsettled_finding(unmovable, uuid))
         return occupants
 
@@ -165,7 +165,7 @@ class DrainCloud:
         leaving = self.find_departure(consumer.uuid)
         if leaving.state is MoveState.CANNOT_MOVE:
             command = leaving.command.format(server=consumer.uuid)
-            unmovable = Unmovable(consumer.uuid, leaving.reason, command)
+            unmovable = Hindrance(consumer.uuid, leaving.reason, command)
             occupants.unsettled.append(self._make_unsettled_finding(unmovable, root_uuid))
         move = ServerMove(consumer.uuid, root_uuid, consumer.allocations, {})
         if leaving.needs_place:
@@ -196,14 +196,14 @@ class DrainCloud:
             self._departures[server_uuid] = departures.choose_departure(state, restricted)
         return self._departures[server_uuid]
 
-    def _make_unsettled_finding(self, unmovable: Unmovable, root_uuid: str) -> Finding:
+    def _make_unsettled_finding(self, unmovable: Hindrance, root_uuid: str) -> Finding:
         host = self.snapshot.providers[root_uuid].name
         facts = {'host': host, 'reason': unmovable.reason, 'command': unmovable.command}
         return Finding(
             'unsettled', unmovable.subject, facts, (root_uuid,), severity=Severity.WARNING
         )
 
-    def _explain_unmovable(self, consumer: Consumer, root_uuid: str) -> Unmovable | None:
+    def _explain_unmovable(self, consumer: Consumer, root_uuid: str) -> Hindrance | None:
         """Return why a consumer on a host is no server that a plan can move; ``None`` if it is one.
 
         :param root_uuid: of the host
@@ -212,17 +212,17 @@ class DrainCloud:
         roots = {s.provider.root_uuid for s in states if s is not None and not is_sharing(s)}
         if None in states:
             reason = 'holds something on a provider that is not in the snapshot'
-            return Unmovable(consumer.uuid, reason)
+            return Hindrance(consumer.uuid, reason)
         if root_uuid not in roots:
             reason = 'is on another host, and uses storage that this one shares'
-            return Unmovable(consumer.uuid, reason)
+            return Hindrance(consumer.uuid, reason)
         migrations = self.knowledge.migrations or {}
         if migration := migrations.get(consumer.uuid):
             return departures.explain_unmovable_migration(consumer.uuid, migration, self._audit)
         if consumer.type not in (None, INSTANCE, MIGRATION):
-            return Unmovable(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
+            return Hindrance(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
         if reason := self._explain_leftover(consumer, roots):
-            return Unmovable(consumer.uuid, reason, f'{self._audit} --subject {consumer.uuid}')
+            return Hindrance(consumer.uuid, reason, f'{self._audit} --subject {consumer.uuid}')
         return None
 
     def _explain_leftover(self, consumer: Consumer, root_uuids: Collection[str]) -> str:

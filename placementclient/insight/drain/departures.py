@@ -45,7 +45,7 @@ class Departure(NamedTuple):
     needs_place: bool = True
 
 
-def _make_blocked(reason: str, command: str) -> Departure:
+def _block_departure(reason: str, command: str) -> Departure:
     """Return the departure of a server that cannot move for a reason; the command removes it."""
     return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
 
@@ -57,14 +57,14 @@ _DEPARTURES = {
     ('stopped', 'shutoff'): Departure(MoveState.COLD, _COLD),
     # "openstack server shelve --offload" passes over a server that is shelved already.
     ('shelved',): Departure(MoveState.MOVE, 'nova shelve-offload {server}', needs_place=False),
-    ('suspended',): _make_blocked('is suspended', 'resume'),
-    ('rescued', 'rescue'): _make_blocked('is rescued', 'unrescue'),
-    ('resized', 'verify_resize'): _make_blocked(
+    ('suspended',): _block_departure('is suspended', 'resume'),
+    ('rescued', 'rescue'): _block_departure('is rescued', 'unrescue'),
+    ('resized', 'verify_resize'): _block_departure(
         'was resized or migrated: confirm or revert that', 'resize confirm'
     ),
-    ('error',): _make_blocked('is in error', 'set --state active'),
-    ('building', 'build'): _make_blocked('is being built', 'show'),
-    ('soft-delete', 'soft_deleted'): _make_blocked('is deleted and can be restored', 'restore'),
+    ('error',): _block_departure('is in error', 'set --state active'),
+    ('building', 'build'): _block_departure('is being built', 'show'),
+    ('soft-delete', 'soft_deleted'): _block_departure('is deleted and can be restored', 'restore'),
 }
 #: Servers in these states are on no host: their allocations on hosts are left over.
 GONE = frozenset({'deleted', 'shelved_offloaded'})
@@ -208,17 +208,17 @@ def choose_departure(state: str, restriction: Restriction | None) -> Departure:
     :param restriction: why Nova does not live-migrate it; ``None``: it does
     """
     known = (way for states, way in _DEPARTURES.items() if state in states)
-    of_state = next(known, _make_blocked(f'is {state}', 'show'))
+    of_state = next(known, _block_departure(f'is {state}', 'show'))
     if restriction is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:
         return of_state
     if not restriction.is_cold:
         return Departure(MoveState.CANNOT_MOVE, '', restriction.reason, needs_place=False)
     if state == 'paused':
-        return _make_blocked(f'is paused and {restriction.reason}', 'unpause')
+        return _block_departure(f'is paused and {restriction.reason}', 'unpause')
     return Departure(MoveState.COLD, _COLD, restriction.reason)
 
 
-class Unmovable(NamedTuple):
+class Hindrance(NamedTuple):
     """The reason why a consumer on a host is no server that a plan can move, and the next command.
 
     :param subject: the server that the consumer belongs to, or the consumer
@@ -231,7 +231,7 @@ class Unmovable(NamedTuple):
 
 def explain_unmovable_migration(
     consumer_uuid: str, migration: ServerMigration, audit: str
-) -> Unmovable:
+) -> Hindrance:
     """Return the reason why the consumer of a migration still has allocations on a host.
 
     :param audit: the command that audits the cloud
@@ -239,9 +239,9 @@ def explain_unmovable_migration(
     server = migration.server_uuid
     if migration.is_awaiting_confirmation:
         reason = 'was resized or migrated to another host: confirm or revert that'
-        return Unmovable(server, reason, f'openstack server resize confirm {server}')
+        return Hindrance(server, reason, f'openstack server resize confirm {server}')
     if not migration.is_over:
         reason = f'is being migrated ({migration.status})'
-        return Unmovable(server, reason, f'openstack server migration list --server {server}')
+        return Hindrance(server, reason, f'openstack server migration list --server {server}')
     reason = f'left allocations here by a migration that is over ({migration.status})'
-    return Unmovable(server, reason, f'{audit} --subject {consumer_uuid}')
+    return Hindrance(server, reason, f'{audit} --subject {consumer_uuid}')

@@ -132,7 +132,7 @@ def add_options(
     limits = tuple((limit_indexes[name], 1) for name in problem.requests[kind].limits)
     if any(group.room[at] < 1 for at, _ in limits):
         return
-    search = problem.search_options(kind, group.shape, group.room)
+    search = problem.make_option_search(kind, group.shape, group.room)
     options: dict[object, HostOption] = {}
     for option in search.find_all():
         options.setdefault((option.local, option.shared), option)
@@ -181,7 +181,7 @@ def _may_have_room(
     """
     if fit.is_fixed:
         return all(room[at] >= amount for at, amount in fit.fixed.items())
-    search = problem.search_options(kind, shape, room)
+    search = problem.make_option_search(kind, shape, room)
     return search.find_tightest() is not None or search.is_cut
 
 

@@ -72,7 +72,7 @@ def check_failures(
     :param hosts: the UUIDs of their roots
     """
     by_host = cloud.find_servers_by_host(hosts)
-    order = _sort_by_size(cloud, by_host)
+    order = _sort_by_load(cloud, by_host)
     possible = comb(len(order), number)
     if number > 1:
         few = max(n for n in range(number, len(order) + 1) if comb(n, number) <= MOST)
@@ -121,7 +121,7 @@ def _count_unplaced_servers(
     return unplaced
 
 
-def _sort_by_size(cloud: DrainCloud, by_host: Mapping[str, Sequence[ServerMove]]) -> list[str]:
+def _sort_by_load(cloud: DrainCloud, by_host: Mapping[str, Sequence[ServerMove]]) -> list[str]:
     """Sort hosts by the share of the cloud's free amounts that their servers need.
 
     :param by_host: the servers of each host, by UUID

@@ -82,10 +82,10 @@ def read_nova_facts(
     scheduling = replace(scheduling, settings=settings, sources=sources)
     zones = {part.zone for part in aggregates if part.zone}
     groups, affine = _find_server_group_rules(snapshot, server_groups)
-    is_owned = owners.is_owner_required(snapshot)
+    is_owned = owners.is_owner_trait_needed(snapshot)
     reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
     for server in here:
-        reader.read_request(server)
+        reader.add_request(server)
     knowledge = NovaFacts(
         reader.requests,
         reader.least,
@@ -166,7 +166,7 @@ class _RequestReader:
     _filtered: int = 0
     _imageless: list[Server] = field(default_factory=list)
 
-    def read_request(self, server: Server) -> None:
+    def add_request(self, server: Server) -> None:
         """Read the request of a server, and the one without its uncertain parts."""
         image, missing = self.images.find_image(server)
         asked = self._build_request(server, image)

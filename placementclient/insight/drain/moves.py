@@ -47,7 +47,7 @@ class Ledger:
         self._snapshot = snapshot
         self._used: Counter[tuple[str, str]] = Counter()
 
-    def admits(self, allocations: Allocations) -> bool:
+    def can_allocate(self, allocations: Allocations) -> bool:
         """Return True if Placement would accept an allocation now."""
         for uuid, resources in allocations.items():
             state = self._snapshot.providers[uuid]
@@ -59,7 +59,7 @@ class Ledger:
                     return False
         return True
 
-    def add(self, allocations: Allocations, sign: int = 1) -> None:
+    def add_allocations(self, allocations: Allocations, sign: int = 1) -> None:
         """Add an allocation, or free it if the sign is -1."""
         for uuid, resources in allocations.items():
             for name, amount in resources.items():
@@ -87,11 +87,11 @@ def schedule_waves(
         chosen = list(_choose_wave(pending, ledger, pace))
         if not chosen:
             for move in scheduled:
-                ledger.add(move.after, -1)
-                ledger.add(move.before)
+                ledger.add_allocations(move.after, -1)
+                ledger.add_allocations(move.before)
             return None
         for move in chosen:
-            ledger.add(move.before, -1)
+            ledger.add_allocations(move.before, -1)
             scheduled.append(move._replace(wave=wave))
         taken = {move.server for move in chosen}
         pending = {
@@ -117,8 +117,8 @@ def _choose_wave(
             if leaving == per_host or not left:
                 break
             to = move.target or ''
-            if coming[to] < per_host and ledger.admits(move.after):
-                ledger.add(move.after)
+            if coming[to] < per_host and ledger.can_allocate(move.after):
+                ledger.add_allocations(move.after)
                 coming[to] += bool(to)
                 leaving, left = leaving + 1, left - 1
                 yield move

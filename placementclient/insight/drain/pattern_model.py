@@ -58,7 +58,7 @@ class PatternModel:
             if listed
         }
         self._limit_kinds(problem)
-        self._limit_pools(problem)
+        self._limit_pool_usage(problem)
         self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
     def _add_counts(
@@ -119,7 +119,7 @@ class PatternModel:
         for kind, terms in by_kind.items():
             self.model.add(sum(terms) <= problem.counts[kind])
 
-    def _limit_pools(self, problem: PackingProblem) -> None:
+    def _limit_pool_usage(self, problem: PackingProblem) -> None:
         pools = defaultdict[Pool, list['cp_model.LinearExpr']](list)
         for group, counts in zip(self._groups, self._counts, strict=True):
             for piece, count in counts.items():

@@ -149,7 +149,7 @@ class PackingProblem:
             self._fits[key] = _make_shape_fit(self.requests[kind], self.shapes[shape])
         return self._fits[key]
 
-    def search_options(
+    def make_option_search(
         self, kind: KindNumber, shape: ShapeNumber, room: Sequence[int], pools: Pools | None = None
     ) -> OptionSearch:
         """Return the search for options of a kind on a host of a suitable shape with some room.

@@ -39,14 +39,14 @@ def pack_servers(problem: PackingProblem, effort: float = EFFORT) -> Packing:
         return best
     if len(problem.hosts) * len(problem.servers) > MOST_PAIRS:
         single = [(host.shape, host.room, 1) for host in problem.hosts]
-        best.bound = _compute_most_placed_servers(problem, _find_possible_kinds(problem), single)
+        best.bound = _bound_placed_servers(problem, _find_possible_kinds(problem), single)
         return best
     hosts = [groups.sort_twin_providers(host, problem.shapes[host.shape]) for host in problem.hosts]
     problem = replace(problem, hosts=hosts)
     alike = groups.group_alike_hosts(problem)
     possible = {kind for group in alike for kind, _ in group.options}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
-    best.bound = _compute_most_placed_servers(problem, possible, rooms)
+    best.bound = _bound_placed_servers(problem, possible, rooms)
     is_small = sum(len(group.options) for group in alike) <= LARGEST
     return _search_packing(problem, alike, best, effort) if is_small and not best.is_exact else best
 
@@ -59,7 +59,7 @@ def fill_by_best_fit(problem: PackingProblem) -> Packing:
     return packing
 
 
-def _compute_most_placed_servers(
+def _bound_placed_servers(
     problem: PackingProblem,
     possible: Collection[KindNumber],
     rooms: Sequence[tuple[ShapeNumber, Sequence[int], int]],
@@ -85,11 +85,11 @@ def _compute_most_placed_servers(
             if name in shapes[shape].totals
         )
         pairs = ((sizes[kind].get(name, 0), problem.counts[kind]) for kind in possible)
-        least = min(least, _count_fitting(free, sorted(pairs)))
+        least = min(least, _count_fitting_servers(free, sorted(pairs)))
     return least
 
 
-def _count_fitting(free: int, sizes: Iterable[tuple[int, int]]) -> int:
+def _count_fitting_servers(free: int, sizes: Iterable[tuple[int, int]]) -> int:
     """Return the number of servers that fit into a free amount of one class, the smallest first.
 
     :param sizes: pairs of amount and number of servers, sorted

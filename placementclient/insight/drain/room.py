@@ -72,7 +72,7 @@ class RoomProblem:
         may_move = list(self._group_alike_servers(offloaded))
         self.hosts = list(self._build_room_hosts(may_move))
         # Other servers only make the model larger.
-        self.movable = list(self._find_movable(may_move))
+        self.movable = list(self._find_movable_servers(may_move))
 
     def _group_alike_servers(self, offloaded: Iterable[ServerMove]) -> Iterator[AlikeServers]:
         """Yield the servers that may move, equal ones of a host together."""
@@ -96,7 +96,7 @@ class RoomProblem:
         # The fewest moves off the hosts so far, by the new servers that they make room for.
         fewest, by_host = {0: 0}, _group_by_host(self.movable)
         for host in self.chosen:
-            steps, before = (0, *self._count_leaving(host, by_host[host])), fewest
+            steps, before = (0, *self._bound_leaving(host, by_host[host])), fewest
             fewest = {}
             for placed, moves in before.items():
                 for more, leaving in enumerate(steps):
@@ -104,7 +104,7 @@ class RoomProblem:
                     fewest[total] = min(fewest.get(total, moves + leaving), moves + leaving)
         return fewest.get(self.new_count, 0)
 
-    def _count_leaving(self, host: HostNumber, on_host: Iterable[AlikeServers]) -> list[int]:
+    def _bound_leaving(self, host: HostNumber, on_host: Iterable[AlikeServers]) -> list[int]:
         """Return the least servers that leave a host before one new server fits, two, and so on.
 
         The list ends where no number is enough. The numbers are lower bounds: where the servers go
@@ -124,7 +124,7 @@ class RoomProblem:
         counts: list[int] = []
         for new in range(1, self.new_count + 1):
             lacking = tuple(max(0, new * n - room[at]) for at, n in needs)
-            fewest = _compute_fewest_leaving_servers(lacking, frees)
+            fewest = _bound_leaving_servers(lacking, frees)
             if fewest is None:
                 break
             counts.append(fewest)
@@ -160,7 +160,7 @@ class RoomProblem:
                     add_options(emptied, group, kind, fit, places)
             yield RoomHost(group, room)
 
-    def _find_movable(self, may_move: Sequence[AlikeServers]) -> Iterator[AlikeServers]:
+    def _find_movable_servers(self, may_move: Sequence[AlikeServers]) -> Iterator[AlikeServers]:
         """Yield the servers that find room on another host, now or once others have moved."""
         packing, waiting = Packing(self.problem), may_move
         while waiting:
@@ -180,7 +180,7 @@ class RoomProblem:
                     packing.occupy_host(server.source, server.before, groups, -1)
             waiting = others if movable else []
 
-    def list_needs(self, host: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
+    def list_amounts(self, host: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
         """Yield the amounts that a server of a piece takes of its host and of sharing providers."""
         group = self.hosts[host].emptied
         pooled = self.problem.shapes[group.shape].pooled_sums
@@ -239,7 +239,7 @@ def _group_by_host(
     return by_host
 
 
-def _compute_fewest_leaving_servers(
+def _bound_leaving_servers(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
     """Return a lower bound for the servers that free amounts; ``None``: not even all of them do.
@@ -247,7 +247,7 @@ def _compute_fewest_leaving_servers(
     :param lacking: the amount to free at each index
     :param frees: of each server, the amount that it frees at each index
     """
-    least = _compute_fewest_by_single_amounts(lacking, frees)
+    least = _bound_leaving_servers_by_single_amounts(lacking, frees)
     if least is None:
         return None
     level = {(lacking, 0)}
@@ -263,7 +263,7 @@ def _compute_fewest_leaving_servers(
     return max(MOST_LEAVING + 1, least)
 
 
-def _compute_fewest_by_single_amounts(
+def _bound_leaving_servers_by_single_amounts(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
     """Return the bound of :func:`_compute_fewest_leaving_servers` by each index alone.

@@ -75,7 +75,7 @@ class RoomModel:
         takes = defaultdict[HostRoom | Pool, list['cp_model.LinearExpr']](list)
         frees = defaultdict[HostRoom | Pool, list['cp_model.LinearExpr']](list)
         for arrival, count in (*self._coming.items(), *self._new.items()):
-            for room, amount in self._room.list_needs(*arrival):
+            for room, amount in self._room.list_amounts(*arrival):
                 takes[room].append(amount * count)
         for alike, count in zip(self._room.movable, self._leaving, strict=True):
             for at, amount in alike.local:

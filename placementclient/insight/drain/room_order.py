@@ -70,9 +70,9 @@ def _schedule_groups(
             return None
         planned += waves
     for allocations in new:
-        if not ledger.admits(allocations):
+        if not ledger.can_allocate(allocations):
             return None
-        ledger.add(allocations)
+        ledger.add_allocations(allocations)
     return planned
 
 

@@ -76,7 +76,7 @@ def decide_room(
     if not _are_free_amounts_enough(cloud, new, occupants.offloaded):
         return RoomDecision(DrainVerdict.NO, packing.placed_count)
 
-    def build_room(kinds: ServersByKind) -> RoomProblem:
+    def build_room_problem(kinds: ServersByKind) -> RoomProblem:
         problem = build_problem(cloud, {kind: (), **kinds}, ())
         return RoomProblem(problem, kind, new.server_count, chosen, occupants.offloaded)
 
@@ -85,11 +85,11 @@ def decide_room(
     servers = sorted(occupants.servers, key=lambda s: states[s.server] is MoveState.COLD)
     movable = (s for s in servers if states[s.server] is not MoveState.CANNOT_MOVE)
     kinds = group_by_kind(movable, cloud.find_kind_by_strict_request)
-    strict = find_ordered_moves(build_room(kinds), cloud.snapshot, pace, effort)
+    strict = find_ordered_moves(build_room_problem(kinds), cloud.snapshot, pace, effort)
     lax = FewestMoves(strict.bound)
     least = group_by_kind(servers, cloud.find_kind_by_lax_request)
     if not is_certain and least != kinds and (strict.bound is None or strict.bound > 1):
-        lax = find_fewest_moves(build_room(least), cpsat.Budget(effort))
+        lax = find_fewest_moves(build_room_problem(least), cpsat.Budget(effort))
     return _combine_results(cloud, packing.placed_count, occupants, strict, lax)
 
 

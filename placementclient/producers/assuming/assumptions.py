@@ -253,7 +253,7 @@ def _make_flavor_request_builder(
         )
 
     def build_request(snapshot: Snapshot) -> NovaRequest:
-        is_owned = owners.is_owner_required(snapshot)
+        is_owned = owners.is_owner_trait_needed(snapshot)
         return readers.scheduling.build_request(flavors[name], has_owner_trait=is_owned)
 
     return build_request

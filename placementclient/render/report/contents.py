@@ -151,7 +151,7 @@ def list_host_fills(cloud: Cloud) -> list[HostFill]:
                 amounts,
                 key=lambda n: style.compute_used_share(amounts[n].used, amounts[n].capacity),
             )
-            fills.append(HostFill(cloud.provider_name(root_uuid), fullest, amounts[fullest]))
+            fills.append(HostFill(cloud.get_name(root_uuid), fullest, amounts[fullest]))
     return fills
 
 

@@ -37,7 +37,7 @@ def judged(
     mode = {key: settings.pop(key) for key in ('is_asked', 'is_presumed') if key in settings}
     topology = Topology(cloud(TREES, [allocated]))
     evidence = EvidenceJudge(topology, NovaRecords(migrations, **settings), **mode)
-    return evidence.judge(allocated, holding or allocated, server, lambda _: changed)
+    return evidence.judge_consumer(allocated, holding or allocated, server, lambda _: changed)
 
 
 BOTH = consumer('s', a=HOST, b=HOST)

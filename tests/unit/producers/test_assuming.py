@@ -179,8 +179,8 @@ def test_servers_that_are_to_come_get_their_places_in_turn():
 def test_as_many_servers_get_a_place_as_fit():
     result = under('- servers: {flavor: m1, count: 40}')
     request = CandidateRequest(Filter({'VCPU': 2, 'MEMORY_MB': 512}))
-    assert len(result.placed) == fits.count_by_tree(Topology(small()), request)[-1].count == 4
-    assert fits.count_by_tree(Topology(result.snapshot), request)[-1].count == 0
+    assert len(result.placed) == fits.count_fits_by_tree(Topology(small()), request)[-1].count == 4
+    assert fits.count_fits_by_tree(Topology(result.snapshot), request)[-1].count == 0
     assert result.notes == ['assume.yaml:1: 36 of 40 servers of m1 do not fit']
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.insight.candidates.explanation import explain
+from placementclient.insight.candidates.explanation import explain_request
 from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
@@ -31,7 +31,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 def test_explanations_have_no_double_negation_and_no_negative_amount(request_, line):
     host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
     snapshot = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
-    explained = explain(CandidateRequest(request_), index_snapshot(snapshot), most_trees=3)
+    explained = explain_request(CandidateRequest(request_), index_snapshot(snapshot), most_trees=3)
     assert line in list(explanations.format_explanation(explained))
 
 
@@ -40,7 +40,7 @@ def test_a_requirement_that_fails_alone_does_not_fail_together_with_another():
     hosts = index_snapshot(cloud(states, []))
 
     def explain_conflicts(request):
-        lines = explanations.format_explanation(explain(CandidateRequest(request), hosts))
+        lines = explanations.format_explanation(explain_request(CandidateRequest(request), hosts))
         return [line for line in lines if line.startswith('Cannot be met')]
 
     assert explain_conflicts(Filter({'VCPU': 9})) == ['Cannot be met']
@@ -51,7 +51,7 @@ def test_a_requirement_that_fails_alone_does_not_fail_together_with_another():
 
 def test_explanations_print_a_shortage_of_all_nearest_trees_once():
     hosts = [provider(f'host{n}', VCPU=n) for n in (1, 2)]
-    explained = explain(
+    explained = explain_request(
         CandidateRequest(Filter({'VCPU': 4}, required=('CUSTOM_A',))),
         index_snapshot(cloud(hosts, [])),
         most_trees=2,
@@ -65,7 +65,7 @@ def test_explanations_print_a_shortage_of_all_nearest_trees_once():
         '  host1',
         '    VCPU=4: 1 free on host1',
     ]
-    alike = explain(
+    alike = explain_request(
         CandidateRequest(Filter({'VGPU': 1})), index_snapshot(cloud(hosts, [])), most_trees=2
     )
     lines = list(explanations.format_explanation(alike))

@@ -120,7 +120,7 @@ def test_audit_finds_usage_that_no_consumer_accounts_for():
 def test_usage_that_one_reading_alone_does_not_list_is_of_a_server_that_has_gone():
     host = provider('host', VCPU=8)
     quiet, busy = (Cloud(cloud([replace(host, usages=used)])) for used in ({}, {'VCPU': 2}))
-    assert audit(busy).has_suspects
+    assert audit(busy).has_comparison_findings
     assert audit(busy, quiet).findings == audit(quiet, busy).findings == []
     assert [finding.kind for finding in audit(busy, busy).findings] == ['unlisted-usage']
 

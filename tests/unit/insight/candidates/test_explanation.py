@@ -4,7 +4,7 @@
 from itertools import combinations
 from random import Random
 
-from placementclient.insight.candidates.explanation import explain
+from placementclient.insight.candidates.explanation import explain_request
 from placementclient.insight.candidates.matching import TreeMatcher, index_snapshot
 from placementclient.insight.candidates.relaxations import MOST_DROPPED
 from placementclient.insight.candidates.requirements import list_requirements, restrict_request
@@ -22,7 +22,7 @@ def test_the_nearest_tree_has_candidates_after_the_relaxation():
     consumers = [consumer(f's-{name}', **{name: {'VGPU': 8}}) for name in names]
     consumers.append(consumer('s-last', last={'VGPU': 5}))
     request = CandidateRequest(Filter({'VGPU': 4}))
-    explained = explain(request, index_snapshot(cloud(states, consumers)), most_trees=1)
+    explained = explain_request(request, index_snapshot(cloud(states, consumers)), most_trees=1)
     [enough] = explained.relaxations
     assert [amount for _, amount in enough.lowered] == [3]
     [host] = explained.nearest
@@ -38,7 +38,7 @@ def test_the_nearest_of_trees_with_equal_shortages_has_most_free():
         )
     )
     for hosts, nearest in ((6, 'cfbdea'), (3, 'cfb'), (1, 'c')):
-        explained = explain(CandidateRequest(Filter({'VCPU': 95})), index, most_trees=hosts)
+        explained = explain_request(CandidateRequest(Filter({'VCPU': 95})), index, most_trees=hosts)
         assert [host.name for host in explained.nearest] == list(nearest)
 
 
@@ -47,7 +47,7 @@ def test_relaxations_drop_no_requirement_that_can_be_met():
     index, judged = index_snapshot(uneven_cloud()), 0
     for seed in range(300):
         request = random_request(Random(seed))
-        explained = explain(request, index)
+        explained = explain_request(request, index)
         matcher = TreeMatcher(index, list_requirements(request))
         everything = frozenset(matcher.requirements)
         for relaxation in explained.relaxations:

@@ -20,7 +20,8 @@ def counts(snapshot, by='tree', **shape):
 def first(snapshot, **shape):
     request = CandidateRequest(Filter(shape))
     return {
-        item.name: item.runs_out_first for item in fits.count_by_tree(Topology(snapshot), request)
+        item.name: item.runs_out_first
+        for item in fits.count_fits_by_tree(Topology(snapshot), request)
     }
 
 
@@ -42,7 +43,7 @@ def test_servers_with_dedicated_cpus_fall_back_to_hosts_without_pcpu_alone():
     ]
     topology = Topology(cloud(hosts))
     first, second = (CandidateRequest(Filter({name: 2, 'MEMORY_MB': 1})) for name in CPUS)
-    rows = {row.name: row.count for row in fits.count_by_tree(topology, first)}
+    rows = {row.name: row.count for row in fits.count_fits_by_tree(topology, first)}
     assert rows == {'pinned': 2, 'mixed': 1, ALL: 3}
     assert fits.count_fallback_fits(topology, second) == (3, 1)
     assert fits.count_fallback_fits(topology, second, ['mixed', 'small']) == (0, 0)
@@ -53,7 +54,7 @@ def test_fits_count_each_class_alone_where_no_tree_has_all():
     alone = {'VCPU': 2, 'VGPU': 1}
     for more, scarce in (({}, TOGETHER), ({'FPGA': 0}, 'FPGA')):
         request = CandidateRequest(Filter(dict.fromkeys(alone | more, 1)))
-        [in_all] = fits.count_by_tree(topology, request)
+        [in_all] = fits.count_fits_by_tree(topology, request)
         assert (in_all.count, in_all.runs_out_first) == (0, scarce)
         assert in_all.by_class == alone | more
 

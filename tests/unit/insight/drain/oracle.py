@@ -277,14 +277,14 @@ def refusals(snapshot, moves):
     for move in moves:
         if move.wave != wave:
             for moved in under_way:
-                ledger.add(moved.before, -1)
+                ledger.add_allocations(moved.before, -1)
             under_way, wave = [], move.wave
         now = holds.get(move.server, snapshot.consumers[move.server].allocations)
         if now != move.before:
             yield f'{move.server} does not hold what it is said to hold'
-        if not ledger.admits(move.after):
+        if not ledger.can_allocate(move.after):
             yield f'{move.server} has no room in wave {wave}'
-        ledger.add(move.after)
+        ledger.add_allocations(move.after)
         holds[move.server] = move.after
         under_way.append(move)
 

@@ -40,6 +40,6 @@ def test_waves_plan_nothing_without_an_order_of_all_moves(moves):
     ledger = Ledger(SNAPSHOT)
     assert schedule_waves(moves, ledger) is None
     for host, free in (('a', 1), ('b', 2), ('c', 4)):
-        assert ledger.admits({host: {'VCPU': free}})
-    assert not ledger.admits({'a': {'VCPU': 2}})
-    assert not ledger.admits({'b': {'VCPU': 3}})
+        assert ledger.can_allocate({host: {'VCPU': free}})
+    assert not ledger.can_allocate({'a': {'VCPU': 2}})
+    assert not ledger.can_allocate({'b': {'VCPU': 3}})
