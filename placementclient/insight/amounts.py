@@ -24,7 +24,7 @@ class UnknownAmounts(Exception):
 
 
 def compare_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, int]]:
-    """Return the allocated and the right amount of a server, of each class where they differ.
+    """Return by class the allocated amount and that of the flavor, where they differ.
 
     Shared and dedicated CPUs are added up as VCPU: the image may ask for the latter, too. Classes
     of ports, devices and images are in no flavor, and are not compared.
@@ -69,9 +69,9 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
 
 
 def _choose_class_to_correct(name: str, consumer: Consumer, requested: Resources) -> str:
-    """Return for ``VCPU`` the class of a server's CPUs, which may be ``PCPU``; else the name.
+    """Return the class of which a server holds a wrong amount: of CPUs the one that it uses.
 
-    :param name: a resource class
+    :param name: the class as :func:`compare_amounts` has it, ``VCPU`` for all CPUs
     :param requested: the amounts that the server's flavor requests
     :raises UnknownAmounts: if the server has CPUs of both classes
     """
@@ -84,7 +84,7 @@ def _choose_class_to_correct(name: str, consumer: Consumer, requested: Resources
 
 
 def _require_only_provider(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
-    """Return a host's UUID if only its root has a class; else raise :class:`UnknownAmounts`."""
+    """Return the UUID of a host's root; raise UnknownAmounts unless it alone has a class."""
     tree = snapshot.tree(host.provider.root_uuid)
     having = [state for state in tree if resource_class in state.inventories]
     if having != [host]:
@@ -93,7 +93,10 @@ def _require_only_provider(snapshot: Snapshot, host: ProviderState, resource_cla
 
 
 def sum_requested_amounts(server: Server) -> Resources:
-    """Return the amounts that the flavor of a server requests; raise :class:`UnknownAmounts`."""
+    """Return the amounts, by class, that the flavor of a server requests.
+
+    :raises UnknownAmounts: if the flavor is not known, or Nova refuses it
+    """
     try:
         return sum_flavor_amounts(
             _require_flavor(server), boots_from_volume=server.boots_from_volume

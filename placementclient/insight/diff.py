@@ -80,7 +80,7 @@ def _find_changed_uuids(
     """Return the UUIDs of objects that were added or removed, or whose content differs.
 
     :param content: returns the part of an object that counts
-    :param before: the objects by UUID; so ``after``
+    :param before: the objects by UUID, as in ``after``
     """
     shared = before.keys() & after.keys()
     changed = (uuid for uuid in shared if content(before[uuid]) != content(after[uuid]))
@@ -103,6 +103,7 @@ def _drop_empty_fields(content: Content | None) -> Content | None:
 def _make_provider_content(
     snapshot: Snapshot, uuid: str, names: Mapping[str, str]
 ) -> Content | None:
+    """Return the compared fields of a provider; ``None`` if the snapshot lacks it."""
     state = snapshot.providers.get(uuid)
     if state is None:
         return None
@@ -129,6 +130,7 @@ def _make_provider_content(
 def _make_consumer_content(
     snapshot: Snapshot, uuid: str, names: Mapping[str, str]
 ) -> Content | None:
+    """Return the compared fields of a consumer; ``None`` if the snapshot lacks it."""
     consumer = snapshot.consumers.get(uuid)
     if consumer is None:
         return None

@@ -94,7 +94,7 @@ def find_heals(
 
 
 def make_amounts_heal(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal:
-    """Return a heal with the amounts of a server's flavor, or why they are not known."""
+    """Return a server with the amounts that its flavor asks for, or why they are not known."""
     host = snapshot.find_by_name(server.node or '')
     reason = ''
     if not server.is_settled:
@@ -113,7 +113,7 @@ def make_amounts_heal(snapshot: Snapshot, server: Server, consumer: Consumer) ->
 def _find_amounts_heal(
     snapshot: Snapshot, server: Server, consumer: Consumer, migrating: Collection[str]
 ) -> Iterator[Heal]:
-    """Yield a server if its amounts differ from those of its flavor.
+    """Yield the heal of a server if its amounts differ from those of its flavor, or may do so.
 
     :param migrating: the UUIDs of the servers of which a migration is not over
     """
@@ -198,7 +198,7 @@ def explain_movement(server: Server, migrating: Collection[str]) -> str:
 
 
 def _make_allocations_heal(snapshot: Snapshot, server: Server, node: str) -> Heal:
-    """Return a heal with the allocations of a server on a node, or why they are not known.
+    """Return a server with the allocations that are due on a node, or why they are not known.
 
     :param node: the name of the node
     """

@@ -69,7 +69,7 @@ def is_owner_trait_needed(snapshot: Snapshot) -> bool:
 
 
 def find_unowned_hosts(snapshot: Snapshot) -> list[ProviderState]:
-    """Return the roots of hosts without OWNER_NOVA, by name; none if no host has it."""
+    """Return the roots of hosts without a trait of an owner; none if no host has OWNER_NOVA."""
     if not is_owner_trait_needed(snapshot):
         return []
     return [

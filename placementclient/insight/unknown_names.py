@@ -56,7 +56,7 @@ class ReportedNames(NamedTuple):
 def describe_absent_name(name: Finding) -> str:
     """Return the sentence about a name that no provider has, with a similar name.
 
-    :param name: the finding about it
+    :param name: the finding of :func:`find_absent_names`
     """
     return _SENTENCES[name.kind].format(name.subject, hint=name.facts.get('hint', ''))
 

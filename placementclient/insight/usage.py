@@ -61,7 +61,7 @@ def sum_by_subject(snapshot: Snapshot, grouping: str) -> list[UsageLine]:
 
 
 def select_largest_lines(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
-    """Yield the first ``count`` lines of each class; the lines are sorted by class."""
+    """Yield the first ``count`` lines of each class, out of lines sorted by class and amount."""
     for _, of_class in groupby(lines, attrgetter('resource_class')):
         yield from list(of_class)[:count]
 
@@ -87,7 +87,7 @@ def sum_unlisted_usage(snapshot: Snapshot) -> dict[str, int]:
 
 
 def list_hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:
-    """Return the names of the roots of a consumer's allocations, without sharing providers."""
+    """Return the names of the hosts of a consumer; of the sharing providers if it has none."""
     states = [snapshot.providers[uuid] for uuid in consumer.allocations.keys() & snapshot.providers]
     local = [state for state in states if SHARING_TRAIT not in state.traits]
     roots = {_get_root_uuid(snapshot, state.uuid) for state in local or states}

@@ -94,7 +94,7 @@ def _find_unallocated_server(
 
 
 def _find_reserved_classes(cloud: Cloud, root: ProviderState) -> Iterator[Finding]:
-    """Yield a finding for each class with a reserved amount of a node that servers could use."""
+    """Yield a finding for each class with a reserved amount, on a node that is free for use."""
     for name, inventory in sorted(root.inventories.items()):
         if inventory.reserved:
             facts = {'resource_class': name, 'reserved': inventory.reserved}

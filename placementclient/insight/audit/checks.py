@@ -113,7 +113,7 @@ class Audit(NamedTuple):
 
     @property
     def has_comparison_findings(self) -> bool:
-        """True if a check that compares answers of different moments has a finding."""
+        """True if there is a finding of a check that compares answers of different moments."""
         compared = {check.id for check in CHECKS if _is_comparison(check)}
         return any(f.kind in compared for f in self.findings)
 

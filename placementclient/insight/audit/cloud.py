@@ -125,7 +125,7 @@ class Cloud:
 
     @cached_property
     def records(self) -> NovaRecords:
-        """The records that decide, beside those of servers, which allocations may be freed."""
+        """The records of Nova and the word of the operator that decide which allocations may go."""
         lists = self.lists
         return NovaRecords(
             lists.migrations, lists.hypervisors, lists.gone, lists.ignored, lists.nodes
@@ -138,7 +138,7 @@ class Cloud:
 
     @cached_property
     def nova_classes(self) -> set[str]:
-        """The resource classes that servers of Nova hold: by flavors, by nodes, and Nova's own."""
+        """The resource classes that flavors or nodes name, and those in use that are Nova's own."""
         flavors = [*(self.lists.flavors or ()), *(s.flavor for s in self.servers.values())]
         keys = {key for flavor in flavors if flavor for key in flavor.extra_specs}
         requested = {key.partition(':')[2] for key in keys if key.startswith('resources')}
@@ -257,7 +257,7 @@ class Cloud:
 
     @cached_property
     def heals_without_amounts(self) -> Mapping[str, healing.Heal]:
-        """The heals of servers without allocations whose amounts are not known, by server UUID."""
+        """By UUID the servers without allocations that cannot be healed, with the reason."""
         heals = self.heals['allocations']
         return {heal.server.uuid: heal for heal in heals if heal.state == healing.UNKNOWN}
 
@@ -282,7 +282,7 @@ class Cloud:
         return healing.explain_movement(server, self.migrating) if server else ''
 
     def select_named_roots(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
-        """Return the UUIDs of those roots with one of a host's names, or else a similar one.
+        """Return those of the UUIDs whose roots have one of a host's names, or else a similar one.
 
         :param names: the names that Nova has for the host
         """
@@ -309,7 +309,7 @@ class AuditedConsumer:
 
     @property
     def other_hosts(self) -> list[str]:
-        """The roots other than the host that Nova names; empty if nothing is held on that host."""
+        """The UUIDs of its roots but that of the host that Nova names; empty if that has none."""
         home = self.cloud.select_named_roots(
             list(self.hosts), self.server.hosts if self.server else ()
         )
@@ -330,7 +330,7 @@ class AuditedConsumer:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The allocations that may be freed, if none has changed since the snapshot."""
+        """The allocations that may be freed, and the reason for others, as of the snapshot."""
         server = self.migration.server_uuid if self.migration else self.consumer.uuid
         holding = self.cloud.snapshot.consumers.get(server)
         record = (self.cloud.lists.servers or {}).get(server)

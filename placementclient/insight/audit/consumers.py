@@ -136,7 +136,7 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _make_needless_finding(audited: AuditedConsumer, kind: str) -> Finding:
-    """Return the finding about a consumer, with the allocations that may be freed as its remedy.
+    """Return the finding about needless allocations, with those that may be freed as its remedy.
 
     :param kind: the ID of the check
     """
@@ -157,10 +157,10 @@ def _make_consumer_finding(
     remedy: FreeAllocations | None = None,
     passed_over: str = '',
 ) -> Finding:
-    """Return the finding about a consumer.
+    """Return the finding about a consumer, with the facts on its allocations and migrations.
 
     :param reason: why its allocations are not freed
-    :param facts: those beside the facts that all of these findings have
+    :param facts: further facts
     :param passed_over: why the check skips the server at this moment
     """
     cloud, consumer = audited.cloud, audited.consumer

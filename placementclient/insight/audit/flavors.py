@@ -66,7 +66,7 @@ def _explain_unplaceable_flavor(
 ) -> dict[str, object]:
     """Return the facts why no host can take a server of a flavor; empty if one can.
 
-    :param indexes: of empty trees: of a few, then of all
+    :param indexes: as :func:`_index_emptied_trees` returns them
     :param names: those that providers have
     """
     try:
@@ -91,7 +91,7 @@ def _explain_unmet_request(
 ) -> dict[str, object]:
     """Return the facts why no tree has candidates of a request; empty if one has.
 
-    :param indexes: of empty trees: of a few, then of all
+    :param indexes: as :func:`_index_emptied_trees` returns them
     :param names: those that providers have
     """
     if not request.common.resources and not request.groups:
@@ -120,9 +120,10 @@ def _drop_temporary_conditions(request: CandidateRequest, names: ReportedNames) 
 
 
 def _index_emptied_trees(topology: Topology) -> list[ProviderIndex]:
-    """Return two indexes of one tree of each kind, without any allocations.
+    """Return two indexes of trees without allocations, where one tree stands for all equal ones.
 
-    The first has only a few of the trees, the second all; both have those with sharing providers.
+    The first, for a quick look, has the trees with sharing providers and a few of the others; the
+    second has all of them.
     """
     kinds = topology.number_tree_kinds(compares_usage=False)
     trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
@@ -137,7 +138,7 @@ def _index_emptied_trees(topology: Topology) -> list[ProviderIndex]:
 def _find_conflict(indexes: Iterable[ProviderIndex], request: CandidateRequest) -> list[str]:
     """Return the fewest requirements, as text, that no tree meets together; none if one meets all.
 
-    :param indexes: of empty trees: of a few, then of all
+    :param indexes: as :func:`_index_emptied_trees` returns them
     """
     required = list_requirements(request)
     for index in indexes:
@@ -178,7 +179,7 @@ def find_missing_limits(cloud: Cloud) -> Iterator[Finding]:
 def _find_flavors_by_class(
     scheduling: RequestBuilder, flavors: Iterable[Flavor]
 ) -> dict[str, dict[str, object]]:
-    """Return the facts ``flavors``, the names of those that request a class, by class."""
+    """Return by class the fact ``flavors``: the names of the flavors that request the class."""
     asking = defaultdict[str, list[str]](list)
     for flavor, request in scheduling.build_accepted_requests(flavors):
         for name in server_request.sum_request_amounts(request):
@@ -187,9 +188,9 @@ def _find_flavors_by_class(
 
 
 def _count_servers_by_class(cloud: Cloud) -> dict[str, dict[str, object]]:
-    """Return the fact ``consumers``, the number of servers that hold a class, by class.
+    """Return by class the fact ``consumers``: the number of servers that hold the class.
 
-    Only of the classes that only flavors request.
+    Classes that ports or devices may request, too, are left out.
     """
     allocated = Counter(
         name

@@ -76,6 +76,7 @@ def find_inventory_drift(cloud: Cloud) -> Iterator[Finding]:
 def _compare_with_hypervisor(
     cloud: Cloud, hypervisor: Hypervisor, root: ProviderState
 ) -> Iterator[Finding]:
+    """Yield a finding for each amount of a host in which Placement and its hypervisor differ."""
     tree = cloud.topology.trees[root.provider.root_uuid]
     providers = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
     is_empty = _is_host_empty(cloud, hypervisor, tree)
@@ -131,10 +132,10 @@ def _is_host_empty(cloud: Cloud, hypervisor: Hypervisor, tree: Iterable[Provider
 def _compare_reserved(
     hypervisor: Hypervisor, name: str, reserved: int
 ) -> dict[str, tuple[int, int]]:
-    """Return as ``reserved`` that amount of an empty host, and the one that Nova counts as used.
+    """Return the reserved amount of an empty host and the amount that Nova counts as used.
 
     :param name: the resource class
-    :return: empty if they do not differ
+    :return: both by the field ``reserved``; empty if they agree
     """
     # Nova rounds MiB of disk down to GiB, and up for Placement.
     same = (reserved, reserved - (name == 'DISK_GB'))

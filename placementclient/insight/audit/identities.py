@@ -213,7 +213,7 @@ def _find_original_name(root: ProviderState) -> str:
 def _find_node_of_servers(
     cloud: Cloud, root: ProviderState, node_by_host: Mapping[str, str]
 ) -> str | None:
-    """Return the name of the node of all servers of a root; ``None`` if it is not one and known.
+    """Return the name of the one node that has all servers of a root; ``None``: there is none.
 
     :param node_by_host: the name of the node, by its own name and that of its host
     """
@@ -235,9 +235,9 @@ def _find_servers_of_root(cloud: Cloud, root: ProviderState) -> Iterator[Server]
 def _explain_no_replacement(
     cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool
 ) -> str:
-    """Return the reason not to replace a dead provider at once; empty if there is none.
+    """Return the reason to check a replacement of a dead provider first; empty if there is none.
 
-    :param is_by_servers: whether only the hosts of its servers show its node
+    :param is_by_servers: whether its servers, not its name, show that it is of the node
     :param node: the compute node that would take its place
     :param dead: a root that no compute node uses
     """

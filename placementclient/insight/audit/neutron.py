@@ -124,9 +124,10 @@ def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _find_missing_amounts(ports: list[Port], consumer: Consumer) -> dict[str, object]:
-    """Return what ports request and what a server holds, of each class with too little.
+    """Return the facts on amounts of ports that a server lacks; empty if it lacks none.
 
-    If the sums suffice, return the amounts missing on the providers that Neutron noted.
+    They are the sums ``asked`` and ``holds`` of each class with too little; if all sums suffice,
+    what ports request of providers ``noted_by_neutron`` that do not grant it.
     """
     requested = sum_resources(group.resources for port in ports for group in port.groups)
     allocated = sum_resources(consumer.allocations.values())

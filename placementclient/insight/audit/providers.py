@@ -176,7 +176,7 @@ def _make_flavor_counters(
 
 
 def _count_crowded_classes(tree: Sequence[ProviderState]) -> dict[str, int]:
-    """Return the number of providers with each class that 8 or more of a tree have."""
+    """Return by class the number of its providers in a tree, if 8 or more have the class."""
     having = Counter(name for state in tree for name in state.inventories)
     return {name: count for name, count in sorted(having.items()) if count >= MANY_SIBLINGS}
 
@@ -205,7 +205,7 @@ def _count_used_together(
 
 
 def find_missing_owner_traits(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the hosts without OWNER_NOVA if others have it, and children without it of a host."""
+    """Yield the hosts and the children of hosts that lack OWNER_NOVA, though others have it."""
     hosts = {root.uuid for root in owners.find_unowned_hosts(cloud.snapshot)}
     for root in cloud.snapshot.roots():
         for state in cloud.topology.trees[root.uuid]:

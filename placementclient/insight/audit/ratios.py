@@ -42,7 +42,7 @@ class _AggregateRatios(NamedTuple):
 
     @property
     def roots_with_class(self) -> list[tuple[str, str]]:
-        """The root's UUID of each host, each with the class."""
+        """Pairs of the UUID of each host's root and the class."""
         return [(uuid, self.resource_class) for uuid in self.hosts]
 
     @property

@@ -131,7 +131,7 @@ def _read_trait_rules(flavor: Flavor, image: Image | None) -> Iterator[_TraitRul
 
 
 def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer, str]]:
-    """Yield the servers with a known flavor on exactly one host, and the UUID of its root."""
+    """Yield each server on exactly one host, its flavor, its consumer and the UUID of the root."""
     servers = cloud.servers.values()
     if servers and not any(server.flavor for server in servers):
         raise MissingFields(_NO_FLAVORS)
@@ -143,5 +143,6 @@ def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consume
 def _make_server_finding(
     cloud: Cloud, server: Server, consumer: Consumer, facts: Mapping[str, object], reason: str
 ) -> Finding:
+    """Return the finding about a server; the reason says why there is no remedy."""
     roots, passed_over = cloud.find_roots(consumer), cloud.find_skip_reason(server.uuid)
     return make_finding(server.uuid, facts, roots, reason=reason, passed_over=passed_over)

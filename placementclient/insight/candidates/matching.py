@@ -113,7 +113,7 @@ class TreeMatcher:
     def is_possible(self, retained: frozenset[Requirement]) -> bool:
         """Return True if any tree satisfies some requirements, perhaps with further resources.
 
-        These are as in :meth:`is_possible_in`.
+        :meth:`is_possible_in` says with which.
         """
         plausible = self._find_plausible_trees(retained)
         return any(self.is_possible_in(root, retained) for root in plausible)
@@ -166,9 +166,9 @@ class TreeMatcher:
         return is_found or search.is_cut
 
     def count_granted_amounts(self, requirement: Requirement) -> Counter[str]:
-        """Return the number of amounts of a class that each tree grants, by its root.
+        """Return how many of the amounts of a class tried so far each tree grants, by its root.
 
-        These are the amounts tried so far: of this request and of changed requests.
+        They are the amounts in this request and in changed requests.
         """
         counts = Counter[str]()
         for (name, _), granting in self._granted.items():
@@ -205,6 +205,7 @@ class TreeMatcher:
         return self._hosts[root]
 
     def _build_request(self, retained: frozenset[Requirement]) -> Request:
+        """Return the request with some requirements, parsed once for each set of them."""
         if retained not in self._requests:
             ordered = sorted(retained, key=str)
             request = assemble_request(CandidateRequest(), self._groups, ordered)
@@ -213,7 +214,7 @@ class TreeMatcher:
 
 
 def _parse_partial_request(request: CandidateRequest, bare: Uuids) -> Request:
-    """Return a request in parts; a part may lack resources, as they were left out.
+    """Return a request whose parts may lack resources, as their requirements are not retained.
 
     :param bare: the suffixes of groups that never had resources: Placement ignores their tree
     """

@@ -100,7 +100,7 @@ class NearestTreeSearch:
     def make_near_tree(
         self, root: str, lacking: frozenset[Requirement], states: Sequence[ProviderState]
     ) -> NearTree:
-        """Return a tree with the reasons why it lacks some requirements.
+        """Return the description of a tree: its name, and why it does not meet some requirements.
 
         :param states: the providers that can serve the tree
         :param root: the UUID of the root of the tree

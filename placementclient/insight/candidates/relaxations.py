@@ -39,7 +39,7 @@ Ask = Callable[[CandidateRequest], TreeCount | None]
 def ask_for_tree_count(
     ask: Ask | None, request: CandidateRequest, retained: Sequence[Requirement]
 ) -> TreeCount | None:
-    """Return the service's number of trees for some requirements; ``None`` if it cannot be asked.
+    """Ask the service how many trees meet some requirements; ``None`` if it cannot be asked.
 
     :param ask: sends a request to the service; ``None``: send none
     :param retained: these requirements of the request
@@ -139,7 +139,7 @@ class RelaxationSearch:
     def _find_needless_drops(
         self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
     ) -> frozenset[Requirement]:
-        """Return most of the dropped requirements: those that can be met with the retained ones."""
+        """Return the most dropped requirements that a tree meets beside the retained ones."""
         ordered = self._matcher.sort_requirements(dropped)
         for size in range(min(len(ordered), MOST_DROPPED)):
             for fewer in combinations(ordered, size):
@@ -149,7 +149,7 @@ class RelaxationSearch:
         return frozenset()
 
     def _try_change(self, change: _RequestChange) -> Relaxation | None:
-        """Return a change with its candidates; ``None`` if the service refuses such a request."""
+        """Return a change and the trees that meet it; ``None`` if it leaves no valid request."""
         changed = [replace(need, amount=amount) for need, amount in change.amounts.items()]
         ordered = [
             need for need in (*self._matcher.requirements, *changed) if need in change.retained

@@ -67,7 +67,7 @@ def _count_on_trees(
     """Return the number of servers that fit on some trees together.
 
     :param trees: the UUIDs of their roots; ``None``: all
-    :param name: of what the line is
+    :param name: the UUID of the aggregate that they are of, or ``ALL``
     """
     return Fits.from_counts(name, *Supply(topology, request, trees).count_most_servers())
 

@@ -37,12 +37,12 @@ class TotalsLine(msgspec.Struct, frozen=True, gc=False):
 
 
 def sum_by_class(snapshot: Snapshot) -> list[TotalsLine]:
-    """Return the sums over all providers, a line for each class."""
+    """Return the amounts of all providers together, a line for each class."""
     return list(_make_totals_lines(ALL, snapshot.providers.values()))
 
 
 def sum_by_tree(snapshot: Snapshot) -> list[TotalsLine]:
-    """Return the sums of each tree, and of each sharing provider that serves it; then of all."""
+    """Return the amounts of each tree, of each sharing provider that serves it, then of all."""
     topology = Topology(snapshot)
     lines: list[TotalsLine] = []
     for root_uuid, states in topology.trees.items():
@@ -54,7 +54,7 @@ def sum_by_tree(snapshot: Snapshot) -> list[TotalsLine]:
 
 
 def sum_by_aggregate(snapshot: Snapshot) -> list[TotalsLine]:
-    """Return the sums of each aggregate, with the trees of its root members; then of all."""
+    """Return the amounts of each aggregate, with the trees of its root members, then of all."""
     topology = Topology(snapshot)
     lines: list[TotalsLine] = []
     for aggregate in sorted(topology.members):
@@ -74,10 +74,10 @@ def _find_providers_of_aggregate(topology: Topology, aggregate: str) -> list[Pro
 def _make_totals_lines(
     name: str, states: Iterable[ProviderState], shared_by: str | None = None
 ) -> Iterator[TotalsLine]:
-    """Yield the sums over some providers, a line for each class.
+    """Yield the amounts of some providers together, a line for each class.
 
     :param name: of what the lines are: the name of a tree, the UUID of an aggregate, or ``ALL``
-    :param shared_by: the name of the sharing provider, if the sums are of one
+    :param shared_by: the name of the sharing provider, if the amounts are of one
     """
     amounts: dict[str, list[tuple[int, ...]]] = {}
     for state in states:

@@ -100,7 +100,7 @@ class DrainCloud:
         return self.with_snapshot(Snapshot(states, others, self.snapshot.origin))
 
     def _is_host(self, root: ProviderState) -> bool:
-        """Return True if a tree has inventory that it does not share."""
+        """Return True if a provider of a tree has inventory and is no sharing provider."""
         return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
 
     def select_hosts(self, arguments: Sequence[str], selection: ProviderSelector) -> list[str]:
@@ -276,7 +276,7 @@ class DrainCloud:
         return self._numbers[request]
 
     def list_free_amounts(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
-        """Return the free amounts of a provider that a drain may use, in the order of classes.
+        """Return the free amounts of a provider that a drain may use, by the names of classes.
 
         :param is_new: whether to count the provider of a new host, without usage
         """

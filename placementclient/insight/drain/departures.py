@@ -46,7 +46,7 @@ class Departure(NamedTuple):
 
 
 def _block_departure(reason: str, command: str) -> Departure:
-    """Return the departure of a server that cannot move for a reason; the command removes it."""
+    """Return the departure of a server that cannot move; the command removes the reason."""
     return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
 
 

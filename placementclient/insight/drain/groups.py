@@ -32,7 +32,7 @@ class AlikeHosts:
     :param room: the room of each host that the requests can use; then the number of further servers
         of each server group
     :param needs: what each piece takes of the room
-    :param is_relaxed: whether a kind has too many options, so that only its sums count
+    :param is_relaxed: whether a kind has too many options, so that only its sum per class counts
     :param options: the option of a server of each piece
     """
 
@@ -99,7 +99,7 @@ def find_patterns(problem: PackingProblem, group: AlikeHosts) -> list[Pattern] |
 def _list_patterns(
     amounts: Sequence[Sequence[tuple[int, int]]], room: Amounts
 ) -> Iterator[Sequence[int] | None]:
-    """Yield each pattern that fills a host, as indexes of pieces; ``None`` at each other step.
+    """Yield each pattern that fills a host, as indexes of pieces; ``None`` for a partial one.
 
     :param amounts: of each piece, the amounts that it takes by index into the room
     :param room: of a host

@@ -122,7 +122,7 @@ def _count_unplaced_servers(
 
 
 def _sort_by_load(cloud: DrainCloud, by_host: Mapping[str, Sequence[ServerMove]]) -> list[str]:
-    """Sort hosts by the share of the cloud's free amounts that their servers need.
+    """Return hosts, first those whose servers need the most of the cloud's free amounts.
 
     :param by_host: the servers of each host, by UUID
     """

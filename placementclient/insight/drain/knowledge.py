@@ -167,7 +167,7 @@ class _RequestReader:
     _imageless: list[Server] = field(default_factory=list)
 
     def add_request(self, server: Server) -> None:
-        """Read the request of a server, and the one without its uncertain parts."""
+        """Add the request of a server, if it is known, and the one without its uncertain parts."""
         image, missing = self.images.find_image(server)
         asked = self._build_request(server, image)
         if isinstance(asked, str):
@@ -242,7 +242,7 @@ class _RequestReader:
 def _make_old_host_request(
     snapshot: Snapshot, allocations: Allocations, request: Request
 ) -> Request:
-    """Return a request for the allocations on an old host, with the conditions of a request."""
+    """Return the request for a host like the old one, with the conditions of another request."""
     hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
     root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
     strict = requests.build_strict_request(snapshot, root, dict(sorted(allocations.items())))
@@ -269,7 +269,7 @@ def _find_restrictions(
 def _find_server_group_rules(
     snapshot: Snapshot, server_groups: Iterable[ServerGroup]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return the anti-affinity groups of each server, and the affinity groups, by server."""
+    """Return by server its anti-affinity groups, and by server its affinity group's alias."""
     groups: dict[str, tuple[str, ...]] = {}
     affine: dict[str, str] = {}
     for group in server_groups:

@@ -48,7 +48,7 @@ class Ledger:
         self._used: Counter[tuple[str, str]] = Counter()
 
     def can_allocate(self, allocations: Allocations) -> bool:
-        """Return True if Placement would accept an allocation now."""
+        """Return True if Placement would accept allocations now."""
         for uuid, resources in allocations.items():
             state = self._snapshot.providers[uuid]
             for name, amount in resources.items():
@@ -60,7 +60,7 @@ class Ledger:
         return True
 
     def add_allocations(self, allocations: Allocations, sign: int = 1) -> None:
-        """Add an allocation, or free it if the sign is -1."""
+        """Count allocations as used; with the sign -1, count them as free again."""
         for uuid, resources in allocations.items():
             for name, amount in resources.items():
                 self._used[uuid, name] += sign * amount

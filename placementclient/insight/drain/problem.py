@@ -152,7 +152,7 @@ class PackingProblem:
     def make_option_search(
         self, kind: KindNumber, shape: ShapeNumber, room: Sequence[int], pools: Pools | None = None
     ) -> OptionSearch:
-        """Return the search for options of a kind on a host of a suitable shape with some room.
+        """Return a search for the options of a kind on a host of a suitable shape with some room.
 
         :param pools: by default the free amounts of the problem
         :param room: the free amounts of the host
@@ -204,7 +204,7 @@ def group_by_kind(
 
 
 def _make_shape_fit(request: Request, shape: Shape) -> ShapeFit | None:
-    """Return the facts about servers of a request on hosts of a shape, or ``None``."""
+    """Return the facts about servers of a request on hosts of a shape; ``None`` if none fits."""
     suitable = shape.find_suitable_providers(request)
     if suitable is None:
         return None

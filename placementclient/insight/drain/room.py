@@ -105,7 +105,7 @@ class RoomProblem:
         return fewest.get(self.new_count, 0)
 
     def _bound_leaving(self, host: HostNumber, on_host: Iterable[AlikeServers]) -> list[int]:
-        """Return the least servers that leave a host before one new server fits, two, and so on.
+        """Return how many servers at least leave a host before one new server fits, two, and so on.
 
         The list ends where no number is enough. The numbers are lower bounds: where the servers go
         does not count.
@@ -242,7 +242,7 @@ def _group_by_host(
 def _bound_leaving_servers(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
-    """Return a lower bound for the servers that free amounts; ``None``: not even all of them do.
+    """Return a lower bound for the number of servers that free amounts; ``None``: all do not.
 
     :param lacking: the amount to free at each index
     :param frees: of each server, the amount that it frees at each index

@@ -38,7 +38,7 @@ class RoomDecision:
 
     :param room: how many of them have room without any move
     :param bound: the fewest moves that there can be
-    :param leaving: the servers on whose unknown requests the decision depends
+    :param leaving: the servers that have to leave, if the verdict depends on their requests
     :param unsettled: the findings about those of them that cannot move
     """
 
