@@ -360,7 +360,7 @@ class EvidenceJudge:
 
 
 def is_nova_class(resource_class: str) -> bool:
-    """Return True if servers of Nova hold a class even if no known flavor requests it."""
+    """Return True if servers of Nova may hold a class that no known flavor or node names."""
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
 
 

@@ -78,7 +78,7 @@ def list_presences(
 ) -> list[tuple[str, Presence]]:
     """Return traits or classes with their presences: first those on the most hosts, then by name.
 
-    :param names_of: returns those of a provider
+    :param names_of: returns the traits or the classes of a provider
     :param names: the names to list; default: all that a provider has
     """
     roots: dict[str, list[str]] = {}

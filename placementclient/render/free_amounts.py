@@ -40,7 +40,7 @@ def sum_free_amounts(
     sums: dict[tuple[str, str], FreeAmounts] = {}
     for root in set(cloud.hosts).difference(emptied):
         zone = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
-        for state in cloud.tree(root):
+        for state in cloud.topology.trees[root]:
             for name, inventory in state.inventories.items():
                 amounts = sums.setdefault(
                     (zone, name),

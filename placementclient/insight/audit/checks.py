@@ -104,7 +104,7 @@ class Audit(NamedTuple):
     """The result of an audit, check by check.
 
     :param passed_over: the reasons why checks skip some servers, by the UUID of the server
-    :param left_out: why checks are not made: the names of the lists that they need, or a sentence
+    :param left_out: why checks are not made, by their IDs: the lists that they need, or a sentence
     """
 
     findings: list[Finding]

@@ -133,7 +133,7 @@ class Cloud:
 
     @cached_property
     def judge(self) -> EvidenceJudge:
-        """The judge of the allocations that may be freed."""
+        """Judges which allocations may be freed, by the records of Nova."""
         return EvidenceJudge(self.topology, self.records, is_presumed=self.lists.is_nova_asked)
 
     @cached_property
@@ -309,7 +309,7 @@ class AuditedConsumer:
 
     @property
     def other_hosts(self) -> list[str]:
-        """The UUIDs of its roots but that of the host that Nova names; empty if that has none."""
+        """The UUIDs of its roots beside the host that Nova names; empty if it has nothing there."""
         home = self.cloud.select_named_roots(
             list(self.hosts), self.server.hosts if self.server else ()
         )

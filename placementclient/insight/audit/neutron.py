@@ -49,7 +49,7 @@ def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
     for agent in agents:
         if agent.is_synced is False:
             roots = tuple(
-                root.uuid for root in cloud.snapshot.roots() if _is_on_host(agent, root.name)
+                root.uuid for root in cloud.snapshot.roots() if _is_agent_on_host(agent, root.name)
             )
             subject = f'{agent.host}:{agent.type}'
             yield make_finding(subject, {'resources_synced': False}, roots, reason=_RESTART_AGENT)
@@ -82,7 +82,7 @@ def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
             agent
             for agent in cloud.lists.agents or ()
             if kind == (_OVN if agent.type == _OVN_GATEWAY else agent.type)
-            and _is_on_host(agent, hypervisor)
+            and _is_agent_on_host(agent, hypervisor)
         ]
         is_current = any(
             not device or agent.bandwidths is None or (hypervisor, device[0]) in agent.bandwidths
@@ -95,7 +95,7 @@ def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
         yield cloud.make_finding(state, facts, reason=_DELETE_PROVIDER)
 
 
-def _is_on_host(agent: NetworkAgent, hypervisor: str) -> bool:
+def _is_agent_on_host(agent: NetworkAgent, hypervisor: str) -> bool:
     reported = {name for name, _ in agent.bandwidths or ()}
     return hypervisor in reported or is_same_host(agent.host, hypervisor)
 

@@ -177,7 +177,7 @@ class RelaxationSearch:
         if not requirement.is_resource:
             return 0
 
-        def fits(amount: int) -> bool:
+        def is_met_with(amount: int) -> bool:
             return self._matcher.is_met(retained | {replace(requirement, amount=amount)})
 
         inventories = [
@@ -189,12 +189,12 @@ class RelaxationSearch:
         low, high = 0, (requirement.amount - 1) // step
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if fits(middle * step) else (low, middle - 1)
-        if low and fits(low * step):
+            low, high = (middle, high) if is_met_with(middle * step) else (low, middle - 1)
+        if low and is_met_with(low * step):
             return low * step
         # The amount may be below min_unit, or no multiple of step_size.
         more = {inventory.min_unit for inventory in inventories}
         more |= {
             -(-requirement.amount // stock.step_size) * stock.step_size for stock in inventories
         }
-        return next((n for n in sorted(more) if n > requirement.amount and fits(n)), 0)
+        return next((n for n in sorted(more) if n > requirement.amount and is_met_with(n)), 0)

@@ -137,14 +137,14 @@ def assemble_request(
     ]
     joint = set().union(*subtrees)
     groups = {
-        suffix: _build_filter(by_group.get(suffix, ()))
+        suffix: _build_group_filter(by_group.get(suffix, ()))
         for suffix in suffixes
         if suffix in by_group or suffix in joint
     }
     isolated = any(requirement.kind is RequirementKind.ISOLATE for requirement in wide)
     policy = ('isolate' if isolated else 'none') if groups else None
     return request._replace(
-        common=_build_filter(wide),
+        common=_build_group_filter(wide),
         groups=groups,
         group_policy=policy,
         same_subtree=tuple(subtrees),
@@ -163,7 +163,7 @@ def select_askable_requirements(retained: Collection[Requirement]) -> frozenset[
     }
 
 
-def _build_filter(group: Collection[Requirement]) -> Filter:
+def _build_group_filter(group: Collection[Requirement]) -> Filter:
     return Filter(
         {need.value: need.amount for need in group if need.is_resource},
         required=_select_values(group, RequirementKind.TRAIT),

@@ -73,7 +73,8 @@ class DrainCloud:
     def rare_traits(self) -> frozenset[str]:
         """The traits that only some hosts have."""
         sets = [
-            frozenset().union(*(state.traits for state in self.tree(uuid))) for uuid in self.hosts
+            frozenset().union(*(state.traits for state in self.topology.trees[uuid]))
+            for uuid in self.hosts
         ]
         return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
@@ -101,7 +102,9 @@ class DrainCloud:
 
     def _is_host(self, root: ProviderState) -> bool:
         """Return True if a provider of a tree has inventory and is no sharing provider."""
-        return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
+        return any(
+            state.inventories and not is_sharing(state) for state in self.topology.trees[root.uuid]
+        )
 
     def select_hosts(self, arguments: Sequence[str], selection: ProviderSelector) -> list[str]:
         """Return the UUIDs of the roots of the selected hosts; by default of all.
@@ -131,10 +134,6 @@ class DrainCloud:
             raise errors.NoSuchProvider(f'{storage} is storage that others share, not a host')
         return hosts
 
-    def tree(self, root_uuid: str) -> list[ProviderState]:
-        """Return the providers of a tree, the root first."""
-        return self.topology.trees[root_uuid]
-
     def find_occupants(self, hosts: Iterable[str]) -> Occupants:
         """Return the servers of hosts, and what else uses them and cannot move.
 
@@ -144,7 +143,7 @@ class DrainCloud:
         for uuid in hosts:
             for consumer in self.snapshot.consumers_in(uuid):
                 self._add_consumer(occupants, consumer, uuid)
-            for state in self.tree(uuid):
+            for state in self.topology.trees[uuid]:
                 if unlisted := self.snapshot.unlisted_usages(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'

@@ -121,7 +121,7 @@ class _RemedySearch:
         """
         states = []
         for root in set(self._cloud.hosts) - self._emptied:
-            for state in self._cloud.tree(root):
+            for state in self._cloud.topology.trees[root]:
                 inventory = state.inventories.get(name)
                 if inventory and inventory.allocation_ratio < tenths / 10:
                     larger = replace(inventory, allocation_ratio=tenths / 10)

@@ -31,7 +31,7 @@ class AlikeHosts:
     :param shape: its number
     :param room: the room of each host that the requests can use; then the number of further servers
         of each server group
-    :param needs: what each piece takes of the room
+    :param needs: what each piece takes of the room, as pairs of the index and the amount
     :param is_relaxed: whether a kind has too many options, so that only its sum per class counts
     :param options: the option of a server of each piece
     """

@@ -242,7 +242,7 @@ class _RequestReader:
 def _make_old_host_request(
     snapshot: Snapshot, allocations: Allocations, request: Request
 ) -> Request:
-    """Return the request for a host like the old one, with the conditions of another request."""
+    """Return a strict request that also has the root's conditions and the limits of a request."""
     hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
     root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
     strict = requests.build_strict_request(snapshot, root, dict(sorted(allocations.items())))

@@ -269,7 +269,7 @@ def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHos
 
     :param is_new: whether it is a new host, without usage
     """
-    own = [state for state in cloud.tree(root_uuid) if not is_sharing(state)]
+    own = [state for state in cloud.topology.trees[root_uuid] if not is_sharing(state)]
     room = tuple(free for state in own for free in cloud.list_free_amounts(state, is_new=is_new))
     groups = {} if is_new else cloud.knowledge.groups
     consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()

@@ -23,7 +23,7 @@ class AlikeServers(NamedTuple):
     """Servers of one kind on one host that hold the same amounts.
 
     :param kind: ``None`` if they can leave without another place
-    :param local: the amounts that each takes of the room of the host
+    :param local: what each takes of the room of the host, as pairs of the index and the amount
     :param shared: the amounts that each takes of sharing providers
     :param host: the one they are on
     """
