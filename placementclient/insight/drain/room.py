@@ -266,7 +266,7 @@ def _bound_leaving_servers(
 def _bound_leaving_servers_by_single_amounts(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
-    """Return the bound of :func:`_compute_fewest_leaving_servers` by each index alone.
+    """Return the bound of :func:`_bound_leaving_servers` by each index alone.
 
     :return: ``None``: not even all servers free enough
     """
