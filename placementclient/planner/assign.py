@@ -52,8 +52,8 @@ def assign_targets(
     :param target_state: of the trees
     :raises Refused: if there is no such assignment, or none is found in time
     """
-    _raise_causes(_find_hidden_usage(snapshot, target_state))
-    _raise_causes(
+    _raise_refusal(_find_hidden_usage(snapshot, target_state))
+    _raise_refusal(
         chain(
             _find_overfull_inventories(snapshot, target_state),
             _find_refused_additions(target_state),
@@ -69,7 +69,7 @@ def assign_targets(
     return label_rows(target_state, problem.consumer_items, result)
 
 
-def _raise_causes(causes: Iterator[Cause]) -> None:
+def _raise_refusal(causes: Iterator[Cause]) -> None:
     if found := [*causes]:
         raise Refused(found)
 
@@ -169,7 +169,7 @@ class _DecidedAllocation(NamedTuple):
         item, decision, position = self
         return dict.fromkeys([item.options[option][position] for option in decision.possible])
 
-    def label(self, target_state: TargetState) -> RowLabel:
+    def choose_label(self, target_state: TargetState) -> RowLabel:
         """Return the label of the allocation's rows: mapped, inferred or forced."""
         if self.allocation.row is not None:
             return RowLabel.MAPPED
@@ -206,7 +206,7 @@ def label_rows(
         for item, decision in zip(consumer_items, decisions, strict=True)
         for position in range(len(item.allocations))
     ]
-    labels = [allocation.label(target_state) for allocation in decided]
+    labels = [allocation.choose_label(target_state) for allocation in decided]
     choices = [
         one for one, label in zip(decided, labels, strict=True) if label is RowLabel.INFERRED
     ]

@@ -70,7 +70,7 @@ def _describe_shortfall(
     return f'{need} {resource_class} {verb} {join_names(providers, 8)}, which has room for {room}'
 
 
-def _describe_packing(
+def _describe_unplaceable_demands(
     minimal: bool, resource_class: str, demands: Sequence[int], rooms: Mapping[str, int]
 ) -> str:
     """Return the sentence that demands do not fit, as ``3 times 2 and 1``.
@@ -116,7 +116,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     'overfull': '{provider} would have room for {room} {resource_class}, {used} are in use there '
     'and do not move',
     # ``demands``: of the fewest consumers that do not fit; ``minimal``: whether that is proved
-    'packing': _describe_packing,
+    'packing': _describe_unplaceable_demands,
     'apart': lambda consumer_uuid, classes: (
         f'{" and ".join(classes)} of {consumer_uuid} have no target in common'
     ),

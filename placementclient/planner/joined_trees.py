@@ -11,7 +11,7 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
-def find_shared_parts(
+def find_shared_uuids(
     snapshot: Snapshot, spec: Spec, planned_roots: Set[str], target_state: TargetState
 ) -> frozenset[str]:
     """Return the UUIDs of the targets and consumers of a tree that other trees may change too.

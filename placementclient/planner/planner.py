@@ -31,7 +31,7 @@ from placementclient.planner.infeasibility import (
     Refused,
     UndecidedRow,
 )
-from placementclient.planner.joined_trees import find_shared_parts
+from placementclient.planner.joined_trees import find_shared_uuids
 from placementclient.planner.layout.assigned import AssignmentMatcher
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import AllocationKey, TargetState
@@ -168,12 +168,12 @@ class _Planner:
             if layout is None or is_check or self._row_faults.errors:
                 continue  # there will be an error: the other trees are laid out for their faults
             target_state, _ = layout
-            if parts := find_shared_parts(self._snapshot, self._spec, uuids, target_state):
+            if parts := find_shared_uuids(self._snapshot, self._spec, uuids, target_state):
                 sharing[root.uuid] = parts
             else:
-                self._plan_together([root], layout)
+                self._plan_change([root], layout)
         for joined in group_connected_keys(sharing):
-            self._plan_together([self._snapshot.providers[uuid] for uuid in joined])
+            self._plan_change([self._snapshot.providers[uuid] for uuid in joined])
 
     def _build_layout(self, roots: Sequence[ProviderState]) -> _Layout:
         """Return the target state of trees that change together, and the rows by allocation."""
@@ -181,7 +181,7 @@ class _Planner:
         self._used_entries |= target_state.entries
         return target_state, self._matcher.match_tree(self._snapshot, target_state)
 
-    def _plan_together(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
+    def _plan_change(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
         """Plan trees as one change; record the trees that cannot be planned.
 
         :param layout: the target state of the trees with the assigned rows, if it is known already
@@ -189,7 +189,7 @@ class _Planner:
         try:
             change, assignment = self._make_change(layout or self._build_layout(roots))
         except Refused as refusal:
-            self._plan_without_impossible(roots, refusal)
+            self._plan_possible_trees(roots, refusal)
             return
         if change.is_empty:
             return
@@ -200,7 +200,7 @@ class _Planner:
             cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
             self.unproved.append(cause)
 
-    def _plan_without_impossible(self, roots: Sequence[ProviderState], refusal: Refused) -> None:
+    def _plan_possible_trees(self, roots: Sequence[ProviderState], refusal: Refused) -> None:
         """Plan trees as one change, without those that cannot be planned even alone.
 
         If all can be planned alone, or none, all are left out.
@@ -215,7 +215,7 @@ class _Planner:
         for root in roots:
             if (own_refusal := alone[root.uuid]) is not None:
                 self._record_unplanned([root], own_refusal)
-        self._plan_together(possible)
+        self._plan_change(possible)
 
     def _find_refusal(self, root: ProviderState) -> Refused | None:
         """Return the reasons why a tree cannot be planned even alone; ``None`` if it can."""

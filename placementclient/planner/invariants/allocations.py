@@ -36,7 +36,7 @@ def _sum_rows(checked: CheckedChange) -> tuple[dict[str, Amounts], list[str]]:
         (move.from_provider, move.resource_class, move.to_provider, move.to_resource_class)
         for move in checked.change.moves
     }
-    additions = _list_additions(checked)
+    additions = _index_added_amounts(checked)
     for row in checked.change.reasons:
         amounts = moved[row.consumer_uuid]
         source = checked.by_name.get(row.from_provider or '')
@@ -65,7 +65,7 @@ def _sum_rows(checked: CheckedChange) -> tuple[dict[str, Amounts], list[str]]:
     return moved, faults
 
 
-def _list_additions(checked: CheckedChange) -> dict[tuple[str, str, str], int]:
+def _index_added_amounts(checked: CheckedChange) -> dict[tuple[str, str, str], int]:
     """Return the amounts that additions give, by consumer UUID, provider name and class."""
     return {
         (uuid, provider.name, name): amount

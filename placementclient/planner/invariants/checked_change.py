@@ -90,7 +90,7 @@ class CheckedChange:
         ]
         self.moves += moves
         for entry in (spec.providers[index] for index in scope.providers):
-            for uuid in self._find_described_providers(entry.name, root, moves):
+            for uuid in self._find_providers_of_entry(entry.name, root, moves):
                 self._entries[uuid].append(entry)
         for addition in (spec.additions[index] for index in scope.additions):
             provider = self.find_provider(fill_template(addition.name, root))
@@ -117,7 +117,7 @@ class CheckedChange:
             if is_source:
                 yield provider
 
-    def _find_described_providers(
+    def _find_providers_of_entry(
         self, template: str, root: Identified, moves: Iterable[MoveFromSource]
     ) -> set[str]:
         """Return the UUIDs of the providers that an entry of the specification is about.

@@ -19,7 +19,7 @@ from placementclient.planner.layout.options import (
     ConsumerJudge,
     ConsumerOption,
     TargetPart,
-    check_option_count,
+    refuse_too_many_options,
 )
 from placementclient.planner.layout.target_state import (
     AllocationKey,
@@ -68,20 +68,20 @@ class AssignmentProblem:
         self._open: dict[tuple[str, tuple[tuple[str, int], ...]], tuple[ConsumerOption, ...]] = {}
         #: by source, classes and all allocations, the items of consumers of one provider
         self._alike: dict[object, tuple[ConsumerItem, Item]] = {}
-        self._add_consumers()
+        self._add_items()
 
-    def _add_consumers(self) -> None:
+    def _add_items(self) -> None:
         by_consumer: dict[str, list[ConsumerItem]] = {}
         for number, (source, names) in enumerate(self._group_classes()):
             provider = self._target_state.providers[source]
             for consumer in self._snapshot.consumers_on(source):
                 items = by_consumer.setdefault(consumer.uuid, [])
                 items += self._make_items(number, consumer, provider, names)
-        self._raise_causes()
+        self._raise_refusal()
         for uuid in self._target_state.additions:
             by_consumer.setdefault(uuid, [])
         pairs = [*chain.from_iterable(starmap(self._make_acceptable_items, by_consumer.items()))]
-        self._raise_causes()
+        self._raise_refusal()
         pairs.sort(key=lambda pair: pair[0].allocations[0].order)
         self.consumer_items = [consumer_item for consumer_item, _ in pairs]
         self.items = [item for _, item in pairs]
@@ -105,13 +105,13 @@ class AssignmentProblem:
 
     def find_retained_amount(self, consumer: Consumer, key: InventoryKey) -> int:
         """Return the amount that a consumer keeps of an inventory, in units of the class."""
-        return consumer.amount(*key) - self._find_movable(consumer, key)
+        return consumer.amount(*key) - self._find_movable_amount(consumer, key)
 
-    def _find_movable(self, consumer: Consumer, key: InventoryKey) -> int:
+    def _find_movable_amount(self, consumer: Consumer, key: InventoryKey) -> int:
         """Return the amount that a consumer has of an inventory and that may move."""
         return consumer.amount(*key) if key in self._target_state.targets else 0
 
-    def _raise_causes(self) -> None:
+    def _raise_refusal(self) -> None:
         if self._causes:
             raise Refused(self._causes)
 
@@ -137,14 +137,15 @@ class AssignmentProblem:
         :param names: these classes
         """
         movable = {
-            name: self._find_movable(consumer, InventoryKey(source.uuid, name)) for name in names
+            name: self._find_movable_amount(consumer, InventoryKey(source.uuid, name))
+            for name in names
         }
         amounts = {name: amount for name, amount in movable.items() if amount}
         order = number, consumer.uuid
         assigned = {
             name: parts
             for name in amounts
-            if (parts := self._list_assigned_parts(consumer, source, name))
+            if (parts := self._list_assigned_rows(consumer, source, name))
         }
         for name, parts in assigned.items():
             for row, target in parts:
@@ -193,7 +194,7 @@ class AssignmentProblem:
             )
             yield ConsumerItem(consumer, allocations, options, divisible)
 
-    def _list_assigned_parts(
+    def _list_assigned_rows(
         self, consumer: Consumer, source: TargetProvider, name: str
     ) -> list[tuple[PlannedRow, Target]]:
         """Return the rows of the operator about an allocation, each with its target.
@@ -217,7 +218,7 @@ class AssignmentProblem:
             return
         judge = ConsumerJudge(self._snapshot, self._target_state, consumer, items)
         for judged in judge.list_acceptable_items():
-            item = self._make_item(judged)
+            item = self._make_search_item(judged)
             if key is not None:
                 self._alike[key] = judged, item
             yield judged, item
@@ -236,7 +237,7 @@ class AssignmentProblem:
         target = first.row and (first.row.to_provider, first.row.to_resource_class)
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
 
-    def _make_item(self, judged: ConsumerItem) -> Item:
+    def _make_search_item(self, judged: ConsumerItem) -> Item:
         """Return a consumer's item as the search knows it; no options if the service refuses it."""
         options: list[tuple[Demand, ...]] = []
         for option in judged.options:
@@ -274,7 +275,7 @@ class AssignmentProblem:
                 for provider_uuid in (choices[0] if choices else ())
             ]
             number = sum(prod(map(len, parts)) for parts in by_provider)
-            check_option_count(number, consumer, self._target_state)
+            refuse_too_many_options(number, consumer, self._target_state)
             options = tuple(option for parts in by_provider for option in product(*parts))
             self._open[key] = options
         return options

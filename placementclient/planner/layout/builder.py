@@ -38,7 +38,7 @@ def build_target_state(
     target_state = TargetState(roots, spec.together)
     causes: list[Cause] = []
     for root in roots:
-        _TreeBuilder(snapshot, spec, root, target_state, causes, created, planned).build()
+        _TreeBuilder(snapshot, spec, root, target_state, causes, created, planned).add_tree()
         for provider in target_state.providers.values():
             if provider.before is None:
                 created.setdefault(provider.name, root.name)
@@ -47,16 +47,16 @@ def build_target_state(
         reserving = _give_amounts_to_targets(target_state, moved)
         causes += _apply_stated_inventories(target_state)
         causes += _apply_whole_entries(target_state)
-        causes += _lower_reserved(target_state, moved, reserving)
+        causes += _limit_reserves(target_state, moved, reserving)
     if causes:
         raise Refused(causes)
     providers = target_state.providers
 
-    def depth(provider: TargetProvider) -> int:
+    def count_ancestors(provider: TargetProvider) -> int:
         parent = providers.get(provider.parent_provider_uuid or '')
-        return 0 if parent is None else 1 + depth(parent)
+        return 0 if parent is None else 1 + count_ancestors(parent)
 
-    parents_first = sorted(providers.values(), key=depth)
+    parents_first = sorted(providers.values(), key=count_ancestors)
     target_state.providers = {provider.uuid: provider for provider in parents_first}
     return target_state
 
@@ -64,11 +64,11 @@ def build_target_state(
 class _TreeBuilder(TargetProviders):
     """Adds one of the trees to a target state."""
 
-    def build(self) -> None:
+    def add_tree(self) -> None:
         """Find the sources and targets of the tree, its flows and its additions."""
         self.find_or_create_stated_providers()
         flows = [*self._make_flows()]
-        self._check_totals(flows)
+        self._record_excessive_moves(flows)
         self._target_state.flows += flows
         for index, addition in self.additions.items():
             self._apply_addition(index, addition)
@@ -170,7 +170,7 @@ class _TreeBuilder(TargetProviders):
         origin.traits -= gone
         target.traits |= gone
 
-    def _check_totals(self, flows: Sequence[InventoryFlow]) -> None:
+    def _record_excessive_moves(self, flows: Sequence[InventoryFlow]) -> None:
         """Refuse moves that take more off a source than the source has."""
         moved = Counter[InventoryKey]()
         for flow in flows:
@@ -256,7 +256,7 @@ def _give_amounts_to_targets(
         if 'reserved' in stated:
             reserving.update(flow.origin for flow in flows)
             now = present.reserved if present else 0
-            _release_reserved(target_state, flows, int(stated['reserved']) - now)
+            _release_reserves(target_state, flows, int(stated['reserved']) - now)
         total = sum(flow.amount for flow in flows) + (present.total if present else 0)
         total = int(stated.get('total', total))
         base = present or Inventory(
@@ -283,7 +283,7 @@ def _set_fields(inventory: Inventory, fields: Mapping[str, object], before: Inve
     return inventory.with_fields({'max_unit': fields['total'], **fields} if follows else fields)
 
 
-def _release_reserved(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
+def _release_reserves(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
     """Lower the reserved amounts of sources by an amount that a target reserves from now on."""
     for source_uuid, name in dict.fromkeys(flow.origin for flow in flows):
         inventories = target_state.providers[source_uuid].inventories
@@ -352,7 +352,7 @@ def _apply_whole_inventories(
             yield Cause('contradicted', target_state.name, at, total=total, left=left, **facts)
 
 
-def _lower_reserved(
+def _limit_reserves(
     target_state: TargetState,
     moved: Mapping[InventoryKey, Inventory],
     reserving: set[InventoryKey],

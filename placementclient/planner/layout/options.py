@@ -131,7 +131,7 @@ class ConsumerJudge:
         """Return whether no option of an item excludes an option of another item."""
         users = Counter[InventoryKey]()
         for item in self._items:
-            users.update({target.key for target, _ in _list_parts(item.options)})
+            users.update({target.key for target, _ in _list_target_parts(item.options)})
         amount = sum(allocation.amount for item in self._items for allocation in item.allocations)
         for key, count in users.items():
             inventory = self._find_inventory(key) if count > 1 else None
@@ -143,7 +143,7 @@ class ConsumerJudge:
         return all(
             self._admits(target.key, self._retained[target.key] + amount)
             for item in self._items
-            for target, amount in _list_parts(item.options)
+            for target, amount in _list_target_parts(item.options)
             if target.stays
         )
 
@@ -154,7 +154,7 @@ class ConsumerJudge:
             return
         options = tuple(self._combine_options(items))
         accepted = tuple(option for option in options if self._is_accepted(option))
-        touched = {target.key for target, _ in _list_parts(options)}
+        touched = {target.key for target, _ in _list_target_parts(options)}
         if not accepted and not touched.issuperset(self._wrong):
             self.causes += map(self._make_retained_amount_cause, self._wrong)
         elif items:
@@ -173,7 +173,7 @@ class ConsumerJudge:
             else len(item.options)
             for item in items
         )
-        check_option_count(prod(numbers), self._consumer, self._target_state)
+        refuse_too_many_options(prod(numbers), self._consumer, self._target_state)
         choices = (_list_divisions(item) if item.divisible else item.options for item in items)
         options = (tuple(chain(*chosen)) for chosen in product(*choices))
         return sorted(options, key=lambda option: sum(map(len, option)))
@@ -181,7 +181,7 @@ class ConsumerJudge:
     def _is_accepted(self, option: ConsumerOption) -> bool:
         """Return whether the service would accept all allocations that the consumer then has."""
         after = self._retained.copy()
-        parts = list(_list_parts([option]))
+        parts = list(_list_target_parts([option]))
         for target, amount in parts:
             after[target.key] += amount
         touched = {*self._wrong, *(target.key for target, _ in parts)}
@@ -200,7 +200,7 @@ class ConsumerJudge:
         )
 
 
-def check_option_count(options: int, consumer: Consumer, target_state: TargetState) -> None:
+def refuse_too_many_options(options: int, consumer: Consumer, target_state: TargetState) -> None:
     """Refuse a consumer with too many options to try.
 
     :param options: their number
@@ -212,7 +212,7 @@ def check_option_count(options: int, consumer: Consumer, target_state: TargetSta
         raise Refused([Cause('undecidable', target_state.name, reason=reason)])
 
 
-def _list_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
+def _list_target_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
     for option in options:
         yield from chain(*option)
 
@@ -220,7 +220,7 @@ def _list_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
 def _list_divisions(item: ConsumerItem) -> Iterator[ConsumerOption]:
     """Yield every way to divide the only allocation of an item between its targets."""
     amount = item.allocations[0].amount
-    targets = [target for target, _ in _list_parts(item.options)]
+    targets = [target for target, _ in _list_target_parts(item.options)]
     # The ends of the parts, one after the other, as marks between units.
     for ends in combinations_with_replacement(range(amount + 1), len(targets) - 1):
         parts = (end - start for start, end in pairwise((0, *ends, amount)))

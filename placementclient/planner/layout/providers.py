@@ -311,7 +311,7 @@ class TargetProviders:
             template = entry.parent
         parent_name = self.fill_name(template, source)
         self._pending.add(name)
-        parent = self._find_parent_uuid(parent_name, source)
+        parent = self._find_or_create_parent(parent_name, source)
         if parent is None:
             self.record_cause('no-parent', parent=parent_name, provider=name)
             return None
@@ -319,7 +319,7 @@ class TargetProviders:
         stated = entry.uuid if entry is not None else None
         return TargetProvider(stated or chosen, name, parent, self._root.uuid, None)
 
-    def _find_parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
+    def _find_or_create_parent(self, name: str, source: ProviderState | None) -> str | None:
         """Return the UUID of a parent, which is created if an entry names it; ``None`` without one.
 
         :param source: the source of the move that leads to its child

@@ -55,7 +55,7 @@ def place_items(
     return _Model(problem, budget, undivided).find_best_solution()
 
 
-def find_possible_options(
+def record_possible_options(
     problem: NumberedProblem, decision: Decision, budget: cpsat.Budget
 ) -> None:
     """Find all possible options, and prove that the others are impossible.
@@ -76,7 +76,7 @@ def find_core(problem: NumberedProblem, budget: cpsat.Budget) -> tuple[NumberedP
     """
     groups = list(problem.groups)
 
-    def is_infeasible() -> bool:
+    def are_groups_infeasible() -> bool:
         return _Model(NumberedProblem(problem.bins, tuple(groups)), budget).solve() is None
 
     for index, group in enumerate(problem.groups):
@@ -85,7 +85,7 @@ def find_core(problem: NumberedProblem, budget: cpsat.Budget) -> tuple[NumberedP
             while low < high:
                 middle = (low + high) // 2
                 groups[index] = ItemGroup(group.item, middle)
-                low, high = (low, middle) if is_infeasible() else (middle + 1, high)
+                low, high = (low, middle) if are_groups_infeasible() else (middle + 1, high)
         except OutOfBudget:
             groups[index] = ItemGroup(group.item, high)
             return NumberedProblem(problem.bins, tuple(groups)), False
@@ -160,7 +160,7 @@ class _Model:
 
     def find_unexplored_solution(self, decision: Decision) -> list[list[ItemPlacement]] | None:
         """Return a solution with an option that is not known to be possible; ``None``: none."""
-        unexplored = self._list_unexplored(decision)
+        unexplored = self._list_unexplored_variables(decision)
         if not unexplored:
             return None
         self._model.clear_objective()
@@ -172,7 +172,7 @@ class _Model:
             solution = self.solve()
         return solution
 
-    def _list_unexplored(self, decision: Decision) -> list[IntVar]:
+    def _list_unexplored_variables(self, decision: Decision) -> list[IntVar]:
         """Return variables of which one is true in each solution that ``decision`` does not know.
 
         New is an option that is not known to be possible, and another division of an item that

@@ -30,7 +30,7 @@ def place_items(problem: NumberedProblem) -> list[list[ItemPlacement]] | None:
     return _fit_items(problem) or _fit_items(problem, is_even=True)
 
 
-def find_possible_options(problem: NumberedProblem, decision: Decision) -> None:
+def record_possible_options(problem: NumberedProblem, decision: Decision) -> None:
     """Look for solutions with options not yet known to be possible; add them to ``decision``."""
     for is_even in (True, False):
         is_new = True
@@ -39,10 +39,10 @@ def find_possible_options(problem: NumberedProblem, decision: Decision) -> None:
             placements = _fit_items(problem, is_even=is_even, explored_options=decision.possible)
             decision.record_solution(placements or ())
             is_new = sum(map(len, decision.possible)) > number
-    _try_open_options(problem, decision)
+    _try_unexplored_options(problem, decision)
 
 
-def _try_open_options(problem: NumberedProblem, decision: Decision) -> None:
+def _try_unexplored_options(problem: NumberedProblem, decision: Decision) -> None:
     """Look for a solution with each option that is still open; add it to ``decision``."""
     tries_left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):

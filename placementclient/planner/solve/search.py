@@ -270,7 +270,7 @@ def decide_problem(problem: NumberedProblem, timeout: float = TIMEOUT) -> Decisi
         return SearchVerdict.IMPOSSIBLE
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
     decision.record_solution(placements)
-    _find_possible_options(problem, decision, Budget(timeout * PROOF))
+    _record_possible_options(problem, decision, Budget(timeout * PROOF))
     for index, group in enumerate(problem.groups):
         if not group.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1
@@ -291,13 +291,13 @@ def _place_items(problem: NumberedProblem, budget: Budget) -> list[list[ItemPlac
     return placements or exact.place_items(problem, budget)
 
 
-def _find_possible_options(problem: NumberedProblem, decision: Decision, budget: Budget) -> None:
+def _record_possible_options(problem: NumberedProblem, decision: Decision, budget: Budget) -> None:
     """Find all possible options by heuristics; the solver proves the rest, if time allows."""
     if decision.has_unproved_options(problem):
-        heuristics.find_possible_options(problem, decision)
+        heuristics.record_possible_options(problem, decision)
     if decision.has_unproved_options(problem):
         try:
-            exact.find_possible_options(problem, decision, budget)
+            exact.record_possible_options(problem, decision, budget)
         except exact.OutOfBudget:
             decision.proved = False
 

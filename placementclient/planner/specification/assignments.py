@@ -75,15 +75,15 @@ def format_skeleton(undecided: Iterable[UndecidedRow]) -> str:
     for row in rows:
         if (row.choices, row.classes) != choices:
             choices = (row.choices, row.classes)
-            out.write(f'# to_provider is one of: {_join_names(row.choices)}\n')
+            out.write(f'# to_provider is one of: {_join_choices(row.choices)}\n')
             if row.classes:
-                out.write(f'# {TO_CLASS} is one of: {_join_names(row.classes)}\n')
+                out.write(f'# {TO_CLASS} is one of: {_join_choices(row.classes)}\n')
         cells = (row.consumer_uuid, row.resource_class, row.amount, '', '')
         writer.writerow((*cells, '') if is_named else cells)
     return out.getvalue()
 
 
-def _join_names(names: Iterable[str]) -> str:
+def _join_choices(names: Iterable[str]) -> str:
     return ' | '.join(name if name.isprintable() else ascii(name) for name in names)
 
 

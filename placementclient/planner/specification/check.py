@@ -154,13 +154,13 @@ class SpecCheck:
             if name in entries:
                 reason = f'{name} is under providers too'
                 yield self._spec.make_error(reason, 'additions', index, 'resource_provider')
-            elif not self._has_parent(name, parent, preceding):
+            elif not self._is_parent_known(name, parent, preceding):
                 reason = f'there is no provider {parent} to make {name} below'
                 keys = 'additions', index, 'parent'
                 yield self._make_error(reason, keys, parent, self._list_provider_names())
             preceding.add(name)
 
-    def _has_parent(self, name: str, parent: str, preceding_names: Collection[str]) -> bool:
+    def _is_parent_known(self, name: str, parent: str, preceding_names: Collection[str]) -> bool:
         """Return whether an addition needs no parent, or its parent exists or is to be created.
 
         :param name: of the provider that the addition is to

@@ -35,7 +35,7 @@ def decision(placements):
 def test_a_place_is_possible_where_two_items_can_be_exchanged():
     packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
     decided = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
-    heuristics.find_possible_options(packing, decided)
+    heuristics.record_possible_options(packing, decided)
     assert decided.possible == [{0, 1}, {0, 1}]
 
 
@@ -48,7 +48,7 @@ def test_every_place_is_possible_where_items_of_other_sizes_can_make_room():
     )
     packing = problem([4, 4, 4], fours, twos, ones)
     decided = decision([[(Part(0, 4),)], [(Part(1, 2),)] * 2, [(Part(2, 1),)] * 4])
-    heuristics.find_possible_options(packing, decided)
+    heuristics.record_possible_options(packing, decided)
     assert decided.possible == [{0, 1, 2}] * 3
     assert decided.fixed == [False] * 3
 
