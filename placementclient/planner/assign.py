@@ -70,6 +70,7 @@ def assign_targets(
 
 
 def _raise_refusal(causes: Iterator[Cause]) -> None:
+    """Raise :class:`Refused` if there are causes."""
     if found := [*causes]:
         raise Refused(found)
 
@@ -165,7 +166,7 @@ class _DecidedAllocation(NamedTuple):
 
     @property
     def possible_targets(self) -> dict[tuple[TargetPart, ...], None]:
-        """The targets and amounts of the allocation in each possible option: the keys, in order."""
+        """Each possible choice of targets, with their amounts, as keys; the preferred one first."""
         item, decision, position = self
         return dict.fromkeys([item.options[option][position] for option in decision.possible])
 
@@ -176,6 +177,7 @@ class _DecidedAllocation(NamedTuple):
         return RowLabel.INFERRED if self._has_choice(target_state) else RowLabel.FORCED
 
     def _has_choice(self, target_state: TargetState) -> bool:
+        """Return whether the allocation may get other targets; True if that is not known."""
         if self.decision.forced:
             return False
         if len(self.item.allocations) == 1:

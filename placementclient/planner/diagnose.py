@@ -96,6 +96,7 @@ class _Diagnosis:
         return self._make_cause('bad-amount', **facts, units=units), is_alone
 
     def _make_cause(self, kind: str, **values: object) -> Cause:
+        """Return a cause about all of the trees together, at no place of the specification."""
         return Cause(kind, self._tree, None, **values)
 
     def find_overfilled_targets(self) -> Iterator[Cause]:
@@ -135,7 +136,7 @@ class _Diagnosis:
             yield bins, min(sum(demand.amount for demand in option) for option in of_class)
 
     def explain_unplaceable_items(self, impossible: Impossible) -> Cause:
-        """Return the cause that the fewest known items do not fit, with their scarcest class.
+        """Return the cause that the smallest known set of items does not fit; names one class.
 
         :param impossible: the result of the search
         """
@@ -172,7 +173,7 @@ class _Diagnosis:
         )
 
     def _find_competitors(self, index: int) -> Sequence[int]:
-        """Return the indexes of an item and of those whose only option uses a bin that it needs."""
+        """Return the indexes of an item, and of items without a choice on a bin of its options."""
         desired = {demand.bin for demand in chain(*self._items[index].options)}
         return [
             other

@@ -73,7 +73,7 @@ def _describe_shortfall(
 def _describe_unplaceable_demands(
     minimal: bool, resource_class: str, demands: Sequence[int], rooms: Mapping[str, int]
 ) -> str:
-    """Return the sentence that demands do not fit, as ``3 times 2 and 1``.
+    """Return the sentence that demands of some sizes do not fit: ``3 times 2 and 1 VGPU ...``.
 
     :param minimal: whether it is proved that any fewer demands fit
     :param rooms: by provider, the room in units of the class

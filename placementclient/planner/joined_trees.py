@@ -14,7 +14,7 @@ from placementclient.planner.layout.target_state import TargetProvider, TargetSt
 def find_shared_uuids(
     snapshot: Snapshot, spec: Spec, planned_roots: Set[str], target_state: TargetState
 ) -> frozenset[str]:
-    """Return the UUIDs of the targets and consumers of a tree that other trees may change too.
+    """Return the UUIDs of the targets and consumers of a tree that other planned trees may change.
 
     The service judges all that a consumer holds whenever it writes it. So a tree concerns the
     consumers that move in it, and those whose amounts its new units admit or refuse.

@@ -153,7 +153,7 @@ class _Planner:
         """Plan trees; those that share a target or a consumer come last, as one change.
 
         :param progress: called with the name of the root of each tree that is next
-        :param is_check: whether to find the faults of the specification and the rows alone
+        :param is_check: whether to find only faults of the specification and the rows, and no plan
         """
         uuids = {root.uuid for root in roots}
         sharing: dict[str, frozenset[str]] = {}
@@ -201,9 +201,9 @@ class _Planner:
             self.unproved.append(cause)
 
     def _plan_possible_trees(self, roots: Sequence[ProviderState], refusal: Refused) -> None:
-        """Plan trees as one change, without those that cannot be planned even alone.
+        """Plan those trees as one change that can be planned alone; record the others.
 
-        If all can be planned alone, or none, all are left out.
+        If those are all of the trees, or none, all are recorded as unplanned.
 
         :param refusal: the reasons why they cannot be planned together
         """
@@ -242,6 +242,7 @@ class _Planner:
         return change, assignment
 
     def _record_unplanned(self, roots: Iterable[ProviderState], refusal: Refused) -> None:
+        """Record trees as unplanned, each for the same causes."""
         self._causes += refusal.causes
         self._slack += refusal.slack
         reasons = tuple(Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes)
@@ -307,6 +308,7 @@ class _Planner:
 
 
 def _identify_row(row: UndecidedRow) -> tuple[str, str, str]:
+    """Return the consumer UUID, the class and the name of the source."""
     return row.consumer_uuid, row.resource_class, row.from_provider
 
 

@@ -215,7 +215,7 @@ def _list_changed_inventories(change: Change) -> dict[tuple[str, str], Inventory
 
 
 def _describe_inventory(inventory: Inventory | None, other: Inventory | None) -> str:
-    """Return the fields of an inventory that differ from those of another, as text."""
+    """Return the fields of an inventory that differ from those of another; "gone" for ``None``."""
     if inventory is None:
         return 'gone'
     if other is None:
@@ -227,6 +227,7 @@ def _describe_inventory(inventory: Inventory | None, other: Inventory | None) ->
 
 
 def _identify_allocation(row: PlannedRow) -> tuple[str, str, str]:
+    """Return the consumer UUID, the class and the name of the source; empty: an addition."""
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 

@@ -178,6 +178,7 @@ def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
 
 
 def _warn_of_consumers_in_other_trees(snapshot: Snapshot, change: Change) -> Iterator[Notice]:
+    """Warn of consumers of the change that hold something in trees which it does not change."""
     several = [
         consumer.uuid
         for consumer in change.consumers
@@ -190,7 +191,7 @@ def _warn_of_consumers_in_other_trees(snapshot: Snapshot, change: Change) -> Ite
 
 
 def _is_in_unchanged_tree(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]) -> bool:
-    """Return whether a provider is outside of all trees that change, and shares no inventory.
+    """Return whether a provider that shares nothing is in no tree that changes; True if unknown.
 
     :param roots: the UUIDs of the roots of the trees that change
     """

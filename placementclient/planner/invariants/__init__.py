@@ -101,6 +101,7 @@ def _check_identities(checked: CheckedChange) -> Iterator[str]:
 
 
 def _check_created_provider(checked: CheckedChange, provider: ProviderChange) -> Iterator[str]:
+    """Yield the faults in the tree, the UUID and the parent of a new provider."""
     if provider.root_provider_uuid not in checked.change.roots:
         yield f'{provider.name} is to be made in another tree'
         return

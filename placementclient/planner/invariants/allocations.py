@@ -10,7 +10,7 @@ from placementclient.planner.invariants.checked_change import Amounts, CheckedCh
 
 
 def check_allocations(checked: CheckedChange) -> Iterator[str]:
-    """Yield a fault for each amount that no row moves, and each inventory without room."""
+    """Yield a fault for each amount that changes without a row, and each inventory without room."""
     moved, faults = _sum_rows(checked)
     yield from faults
     gains = Amounts(int)

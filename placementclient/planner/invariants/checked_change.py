@@ -35,7 +35,7 @@ class MoveFromSource(NamedTuple):
 
 
 class CheckedChange:
-    """The change of trees to check, with the parts of the specification about these trees.
+    """A change that is being checked, with the parts of the specification about its trees.
 
     :ivar moves: the moves of the specification in these trees
     """
@@ -125,6 +125,7 @@ class CheckedChange:
         With ``{source}`` in the name, these are the targets of moves that have this name.
 
         :param template: the name of the entry
+        :param moves: those of the specification in the tree
         """
         if SOURCE not in template:
             provider = self.find_provider(fill_template(template, root))

@@ -99,6 +99,7 @@ def _list_allowed_values(
     :param origins: the inventories that are moved into it
     :param total: its amount after all moves
     :param before: ``None``: the inventory is new
+    :param after: the planned inventory: its total bounds ``max_unit``; it may reserve less
     """
     models = [*origins, *([before] if before else [])] or [Inventory(after.total)]
     allowed: dict[str, set[object]] = {

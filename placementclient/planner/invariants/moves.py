@@ -78,7 +78,9 @@ def _was_move_made(
 def check_assignments(
     recipe: Recipe[Spec], checked_changes: Iterable[CheckedChange]
 ) -> Iterator[str]:
-    """Yield a fault for each assignment that rows do not keep, and each forbidden inferred row.
+    """Yield a fault for each assignment that rows do not keep, and each inferred row.
+
+    With ``allow_inferred``, inferred rows are no fault.
 
     :param recipe: the specification with the operator's assignments
     """

@@ -202,6 +202,7 @@ def _find_targets(
 def _report_unknown_consumers(
     rows: Iterable[AssignmentRow], consumers: Collection[str]
 ) -> Iterator[errors.BadFile]:
+    """Yield an error for each row whose consumer is none of the given UUIDs."""
     unknown = (row for row in rows if row.consumer_uuid not in consumers)
     for number, row in enumerate(unknown):
         near = find_similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
@@ -210,6 +211,7 @@ def _report_unknown_consumers(
 
 
 def _make_undecided_row(target_state: TargetState, key: AllocationKey, amount: int) -> UndecidedRow:
+    """Return an allocation as a row that may go to each of its targets."""
     source = target_state.providers[key.provider_uuid]
     targets = target_state.targets[key.inventory]
     names = tuple(dict.fromkeys(target.provider for target in targets))

@@ -71,6 +71,7 @@ class AssignmentProblem:
         self._add_items()
 
     def _add_items(self) -> None:
+        """Add the items of all consumers, with their bins, in the order of the plan's rows."""
         by_consumer: dict[str, list[ConsumerItem]] = {}
         for number, (source, names) in enumerate(self._group_classes()):
             provider = self._target_state.providers[source]
@@ -108,10 +109,11 @@ class AssignmentProblem:
         return consumer.amount(*key) - self._find_movable_amount(consumer, key)
 
     def _find_movable_amount(self, consumer: Consumer, key: InventoryKey) -> int:
-        """Return the amount that a consumer has of an inventory and that may move."""
+        """Return the amount that a consumer holds of a source; 0 if nothing moves off it."""
         return consumer.amount(*key) if key in self._target_state.targets else 0
 
     def _raise_refusal(self) -> None:
+        """Raise :class:`Refused` if a consumer could not get items."""
         if self._causes:
             raise Refused(self._causes)
 
@@ -238,7 +240,7 @@ class AssignmentProblem:
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
 
     def _make_search_item(self, judged: ConsumerItem) -> Item:
-        """Return a consumer's item as the search knows it; no options if the service refuses it."""
+        """Return a judged item as the search knows it; without options if it is refused."""
         options: list[tuple[Demand, ...]] = []
         for option in judged.options:
             if judged.divisible:
@@ -256,7 +258,7 @@ class AssignmentProblem:
     def _list_options(
         self, consumer: Consumer, source: TargetProvider, amounts: Mapping[str, int]
     ) -> tuple[ConsumerOption, ...]:
-        """Return the options of amounts by class that go from a source to one provider together.
+        """Return the options of amounts that go from a source to one provider together.
 
         :param amounts: by class
         """

@@ -65,7 +65,7 @@ class _TreeBuilder(TargetProviders):
     """Adds one of the trees to a target state."""
 
     def add_tree(self) -> None:
-        """Find the sources and targets of the tree, its flows and its additions."""
+        """Add the providers, the flows and the additions of the tree; record what is impossible."""
         self.find_or_create_stated_providers()
         flows = [*self._make_flows()]
         self._record_excessive_moves(flows)
@@ -74,6 +74,7 @@ class _TreeBuilder(TargetProviders):
             self._apply_addition(index, addition)
 
     def _make_flows(self) -> Iterator[InventoryFlow]:
+        """Yield the flows of all moves in the tree, and move the traits."""
         moves = [
             (index, source)
             for index in self.moves
@@ -171,7 +172,7 @@ class _TreeBuilder(TargetProviders):
         target.traits |= gone
 
     def _record_excessive_moves(self, flows: Sequence[InventoryFlow]) -> None:
-        """Refuse moves that take more off a source than the source has."""
+        """Record a cause where a move, with earlier ones, takes more off a source than it has."""
         moved = Counter[InventoryKey]()
         for flow in flows:
             moved[flow.origin] += flow.amount
@@ -189,6 +190,7 @@ class _TreeBuilder(TargetProviders):
                 )
 
     def _apply_addition(self, index: int, addition: Addition) -> None:
+        """Add the amounts that an addition gives consumers; record what contradicts it."""
         target = self.find_or_create_provider(self.fill_name(addition.name))
         if target is None:
             return
@@ -357,7 +359,7 @@ def _limit_reserves(
     moved: Mapping[InventoryKey, Inventory],
     reserving: set[InventoryKey],
 ) -> Iterator[Cause]:
-    """Lower the reserved amounts of sources to what is left there.
+    """Lower the reserved amounts of sources to the totals that are left there.
 
     Yield a cause for each reserved amount that is lost: no target states it instead.
 

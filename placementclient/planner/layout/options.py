@@ -124,6 +124,7 @@ class ConsumerJudge:
         return state.inventories.get(key.resource_class) if state else None
 
     def _admits(self, key: InventoryKey, amount: int) -> bool:
+        """Return whether the units of an inventory, if there is one, allow an amount."""
         inventory = self._find_inventory(key)
         return inventory is None or inventory.admits(amount)
 
@@ -200,19 +201,16 @@ class ConsumerJudge:
         )
 
 
-def refuse_too_many_options(options: int, consumer: Consumer, target_state: TargetState) -> None:
-    """Refuse a consumer with too many options to try.
-
-    :param options: their number
-    :raises Refused: if there are more than :data:`MOST_OPTIONS`
-    """
-    if options > MOST_OPTIONS:
+def refuse_too_many_options(count: int, consumer: Consumer, target_state: TargetState) -> None:
+    """Raise :class:`Refused` if a consumer has more than :data:`MOST_OPTIONS` options."""
+    if count > MOST_OPTIONS:
         advice = f'has more than {MOST_OPTIONS:,} ways to go: name its places with --assignments'
         reason = f'{consumer.uuid} {advice}'
         raise Refused([Cause('undecidable', target_state.name, reason=reason)])
 
 
 def _list_target_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
+    """Yield each target of each option, with the amount that it would get."""
     for option in options:
         yield from chain(*option)
 

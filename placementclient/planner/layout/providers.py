@@ -320,7 +320,7 @@ class TargetProviders:
         return TargetProvider(stated or chosen, name, parent, self._root.uuid, None)
 
     def _find_or_create_parent(self, name: str, source: ProviderState | None) -> str | None:
-        """Return the UUID of a parent, which is created if an entry names it; ``None`` without one.
+        """Return the UUID of the parent with a name; create it if an entry names it; else ``None``.
 
         :param source: the source of the move that leads to its child
         """

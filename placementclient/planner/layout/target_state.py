@@ -42,7 +42,8 @@ class AllocationKey(NamedTuple):
 class Target(NamedTuple):
     """An inventory to which an amount may go, or where it may stay.
 
-    :param provider: its name
+    :param provider: the name of its provider
+    :param stays: whether it is the source itself
     :param only_mapped: whether only assignments may use it: a part of a class gets another name on
         the same provider, and amounts do not show which part
     """
@@ -131,10 +132,10 @@ class InventoryFlow(NamedTuple):
 class TargetState:
     """The target state of trees that change together.
 
-    :param together: groups of classes that go to one target, of each consumer
+    :param together: groups of classes; what a consumer has of one on a source goes to one provider
     :param providers: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order
-    :param targets: of each class that moves off a provider, in order of preference
+    :param targets: by source, the inventories to which its amounts may go, the preferred one first
     :param entries: the names of the specification's entries that are about these providers
     :param additions: new allocations that no move gives, by consumer UUID
     :param roots: of these trees, before the change

@@ -58,7 +58,7 @@ def place_items(
 def record_possible_options(
     problem: NumberedProblem, decision: Decision, budget: cpsat.Budget
 ) -> None:
-    """Find all possible options, and prove that the others are impossible.
+    """Record all possible options in a decision, and prove that the others are impossible.
 
     :param decision: a solution and what is known to be possible; both facts are extended
     :raises OutOfBudget: if it takes longer; what was found until then is in ``decision``
@@ -77,6 +77,7 @@ def find_core(problem: NumberedProblem, budget: cpsat.Budget) -> tuple[NumberedP
     groups = list(problem.groups)
 
     def are_groups_infeasible() -> bool:
+        """Return whether the items that are left in the groups have no solution."""
         return _Model(NumberedProblem(problem.bins, tuple(groups)), budget).solve() is None
 
     for index, group in enumerate(problem.groups):
@@ -173,7 +174,7 @@ class _Model:
         return solution
 
     def _list_unexplored_variables(self, decision: Decision) -> list[IntVar]:
-        """Return variables of which one is true in each solution that ``decision`` does not know.
+        """Return variables, one of which is true in each solution that is new to ``decision``.
 
         New is an option that is not known to be possible, and another division of an item that
         all solutions so far divide alike.

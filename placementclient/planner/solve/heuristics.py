@@ -31,7 +31,7 @@ def place_items(problem: NumberedProblem) -> list[list[ItemPlacement]] | None:
 
 
 def record_possible_options(problem: NumberedProblem, decision: Decision) -> None:
-    """Look for solutions with options not yet known to be possible; add them to ``decision``."""
+    """Look for solutions with options that no known one uses; record them in ``decision``."""
     for is_even in (True, False):
         is_new = True
         while is_new:
@@ -43,7 +43,7 @@ def record_possible_options(problem: NumberedProblem, decision: Decision) -> Non
 
 
 def _try_unexplored_options(problem: NumberedProblem, decision: Decision) -> None:
-    """Look for a solution with each option that is still open; add it to ``decision``."""
+    """Look for a solution in which an item has each such option from the start; record it."""
     tries_left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):

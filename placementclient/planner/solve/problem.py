@@ -15,6 +15,7 @@ from placementclient.model.inventories import Units
 class Demand(NamedTuple):
     """The amount that an option needs of a bin.
 
+    :param bin: the index of the bin
     :param retained: the amount that the consumer keeps there besides, as units judge the sum; 0 for
         an item that may not be divided
     :param stays: whether the whole amount is there now, so that units judge only a part of it;
@@ -45,7 +46,7 @@ class Bin(NamedTuple):
     units: Units = Units()
 
     def admits(self, demand: Demand) -> bool:
-        """Return whether this may have a whole divisible item: units allow it, or it stays here."""
+        """Return whether units let this bin have a divisible item whole; one that is here stays."""
         return demand.stays or self.units.admits(demand.amount + demand.retained)
 
     def find_largest_part(self, most: int, retained: int) -> int:
@@ -84,7 +85,7 @@ class ItemGroup:
 
 @dataclass(frozen=True, slots=True)
 class NumberedProblem:
-    """Bins with free amounts, and groups of equal items that have to be placed in them."""
+    """Bins with free amounts, and groups of equal items to place; options name bins by number."""
 
     bins: tuple[Bin, ...]
     groups: tuple[ItemGroup, ...]

@@ -292,7 +292,7 @@ def _place_items(problem: NumberedProblem, budget: Budget) -> list[list[ItemPlac
 
 
 def _record_possible_options(problem: NumberedProblem, decision: Decision, budget: Budget) -> None:
-    """Find all possible options by heuristics; the solver proves the rest, if time allows."""
+    """Record all possible options, by heuristics; the solver proves the rest if time allows."""
     if decision.has_unproved_options(problem):
         heuristics.record_possible_options(problem, decision)
     if decision.has_unproved_options(problem):

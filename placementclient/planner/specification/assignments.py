@@ -84,6 +84,7 @@ def format_skeleton(undecided: Iterable[UndecidedRow]) -> str:
 
 
 def _join_choices(names: Iterable[str]) -> str:
+    """Return names for a comment, with bars between them: ``gpu0 | gpu1``."""
     return ' | '.join(name if name.isprintable() else ascii(name) for name in names)
 
 
@@ -168,7 +169,7 @@ def _read_row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
 
 
 def _read_amount(cursor: Cursor) -> int:
-    """Return an amount that a total may have; in CSV it is a text of digits."""
+    """Return an amount of at least 1; in CSV it is a text of digits."""
     value = cursor.value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)

@@ -164,7 +164,7 @@ class SpecCheck:
         """Return whether an addition needs no parent, or its parent exists or is to be created.
 
         :param name: of the provider that the addition is to
-        :param parent: its name
+        :param parent: the name of the parent
         :param preceding_names: of the providers that other entries create
         """
         if self._snapshot.find(name) or has_placeholder(parent):
