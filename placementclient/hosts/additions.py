@@ -38,9 +38,9 @@ class _NewProvider:
 
 
 class _HostDevices(NamedTuple):
-    """The devices of a host that Nova manages.
+    """The devices of a host by the providers that Nova makes of them.
 
-    :param providers: the provider of each device, by the provider's name
+    :param providers: by name
     :param unmanaged: devices that servers use, although no device_spec matches them
     """
 
@@ -188,7 +188,7 @@ def _build_provider_additions(
         return
     root = snapshot.find(host) if snapshot is not None else None
     consumers, gone = _count_devices_by_instance(provider, snapshot, root.uuid if root else None)
-    yield from (*gone, *_find_device_to_reserve(name, provider))
+    yield from (*gone, *_report_device_to_reserve(name, provider))
     yield _make_addition(host, name, provider, consumers)
 
 
@@ -243,8 +243,8 @@ def _find_differences(
             yield make_contradiction(uuid, reason, path)
 
 
-def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
-    """Yield a finding if a one-time-use device is in use: Nova reserves it until it is cleaned.
+def _report_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
+    """Yield a finding if a one-time-use device is in use: the operator has to reserve it.
 
     :param name: of the provider
     """

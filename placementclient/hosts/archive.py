@@ -57,7 +57,7 @@ def read_hosts(paths: Iterable[str]) -> list[HostFacts]:
     :raises errors.BadFile: as :func:`read_host` does, and for a host that is given twice
     """
     hosts: dict[str, HostFacts] = {}
-    for path in itertools.chain.from_iterable(map(_list_archives, paths)):
+    for path in itertools.chain.from_iterable(map(_list_host_paths, paths)):
         facts = read_host(path)
         other = hosts.setdefault(facts.hostname, facts)
         if other is not facts:
@@ -66,8 +66,8 @@ def read_hosts(paths: Iterable[str]) -> list[HostFacts]:
     return list(hosts.values())
 
 
-def _list_archives(path: str) -> list[str]:
-    """Return the paths in a folder of many hosts; the path itself if it is of one host."""
+def _list_host_paths(path: str) -> list[str]:
+    """Return the paths of the hosts in a folder of many; the path itself if it is of one host."""
     try:
         names = sorted(name for name in os.listdir(path) if not name.startswith('.'))
     except OSError:
@@ -111,8 +111,8 @@ def read_host(path: str) -> HostFacts:
     ):
         mdevs[device.uuid].append(device)
     no_count: tuple[int, ...] = ()
-    counted = parse(_COUNT, _parse_count, no_count)
-    _check_count(path, counted, (len(folders['domains']), len(folders['nodedevs'])))
+    counted = parse(_COUNT, _parse_counts, no_count)
+    _require_counted_files(path, counted, (len(folders['domains']), len(folders['nodedevs'])))
     return HostFacts(
         hostname,
         path,
@@ -132,18 +132,15 @@ def _list_xml_files(members: Mapping[str, ArchiveMember], folder: str) -> list[A
     ]
 
 
-def _parse_count(content: bytes, path: str) -> tuple[int, ...]:
-    """Return the numbers of domains and node devices that the collector has counted.
-
-    :return: two numbers
-    """
+def _parse_counts(content: bytes, path: str) -> tuple[int, ...]:
+    """Return the number of domains and that of node devices that the collector has counted."""
     match = _COUNTED.fullmatch(content)
     if match is None:
         raise errors.BadFile(path, 'does not say "domains N" and "nodedevs N"')
     return tuple(map(int, match.groups()))
 
 
-def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...]) -> None:
+def _require_counted_files(path: str, expected: tuple[int, ...], present: tuple[int, ...]) -> None:
     """Refuse an archive without all domains and node devices that the collector has counted.
 
     :param expected: the counted numbers of domains and node devices; empty without the count
@@ -163,7 +160,7 @@ def _check_count(path: str, expected: tuple[int, ...], present: tuple[int, ...])
 def _read_members(path: str) -> Iterator[ArchiveMember]:
     """Yield the files of a folder or an archive, unless it is too large or has a file twice."""
     size, seen = 0, set[str]()
-    with system.translate_system_errors(path, kinds.HOST_FACTS), _explain_damage(path):
+    with system.translate_system_errors(path, kinds.HOST_FACTS), _translate_damage(path):
         for member in _read_folder(path) if os.path.isdir(path) else _read_tar(path):
             if member.name in seen:
                 raise errors.BadFile(member.path, f'appears twice: {_AGAIN}')
@@ -175,8 +172,8 @@ def _read_members(path: str) -> Iterator[ArchiveMember]:
 
 
 @contextlib.contextmanager
-def _explain_damage(path: str) -> Iterator[None]:
-    """Raise :class:`errors.BadFile` for an archive that cannot be unpacked."""
+def _translate_damage(path: str) -> Iterator[None]:
+    """Raise :class:`errors.BadFile` in place of what unpacking in the block raises."""
     try:
         yield
     except (EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, ValueError):
@@ -203,7 +200,7 @@ def _read_folder(path: str) -> Iterator[ArchiveMember]:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise errors.BadFile(whole, 'not a regular file')
                 inside = os.path.relpath(whole, path).replace(os.sep, '/')
-                yield ArchiveMember(inside, whole, _read_limited(stream, whole))
+                yield ArchiveMember(inside, whole, _read_bounded_content(stream, whole))
 
 
 def _read_tar(path: str) -> Iterator[ArchiveMember]:
@@ -211,7 +208,7 @@ def _read_tar(path: str) -> Iterator[ArchiveMember]:
         start = raw.read(2)
         raw.seek(0)
         with _DECOMPRESSORS[start](raw) if start in _DECOMPRESSORS else raw as stream:
-            content = _read_limited(stream, path)
+            content = _read_bounded_content(stream, path)
     if len(content) % tarfile.BLOCKSIZE:
         # A terminal, as of "ssh -t", writes CR LF for each LF; libvirt writes no CR. Few
         # archives keep a whole number of blocks so: they are refused as incomplete.
@@ -239,7 +236,7 @@ def _read_tar(path: str) -> Iterator[ArchiveMember]:
             yield ArchiveMember(name, f'{path}: {name}', member.read())
 
 
-def _read_limited(stream: io.BufferedIOBase, path: str) -> bytes:
+def _read_bounded_content(stream: io.BufferedIOBase, path: str) -> bytes:
     """Return the content of a stream, unless it is larger than a host's files may be."""
     content = stream.read(SIZE_LIMIT + 1)
     if len(content) > SIZE_LIMIT:

@@ -55,7 +55,7 @@ def assign_mediated_devices(
     classes: Mapping[str, str] | None = None,
     default: str = VGPU,
 ) -> Results:
-    """Yield an assignment of each server with a mediated device to its physical GPU.
+    """Yield an assignment of each server with a mediated device to its GPU, or a contradiction.
 
     :param snapshot: has the allocations to compare with; without it nothing is compared
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
@@ -77,7 +77,7 @@ def assign_mediated_devices(
 
 
 def assign_numa_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
-    """Yield an assignment of each server to the NUMA cell that its memory is bound to.
+    """Yield an assignment of each server to its memory's NUMA cell, or a contradiction.
 
     :param snapshot: has the classes that each server holds; without it VCPU and MEMORY_MB count
     """
@@ -105,7 +105,7 @@ def assign_numa_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = No
     yield from _find_duplicate_servers(hosts)
 
 
-def format_rows(rows: Iterable[AssignmentRow]) -> str:
+def format_assignments(rows: Iterable[AssignmentRow]) -> str:
     """Return rows as the text of a CSV file of assignments."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator='\n')

@@ -14,12 +14,11 @@ from placementclient.model.snapshots import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The consumers that rows of assignments have to explain: all that hold one of some classes.
+class ExplainedScope:
+    """The consumers that rows of assignments have to explain: all that hold some of the classes.
 
-    :param hosts: the names of the hosts whose servers are known; ``None``: a list has all servers
+    :param hosts: the names of the hosts whose servers are known; ``None``: of all hosts
     :param unlisted: the reason why a consumer may be no known server
-    :param resource_classes: these classes
     """
 
     resource_classes: Collection[str]
@@ -41,7 +40,7 @@ class CompletedRows(NamedTuple):
 
 
 def add_unexplained_rows(
-    results: Iterable[AssignmentRow | Finding], snapshot: Snapshot, scope: Scope
+    results: Iterable[AssignmentRow | Finding], snapshot: Snapshot, scope: ExplainedScope
 ) -> CompletedRows:
     """Return the rows of results, and a row with the evidence "unexplained" for other consumers.
 
@@ -92,7 +91,7 @@ def _list_consumers_of_class(snapshot: Snapshot, name: str) -> list[Consumer]:
     return sorted(holders, key=lambda consumer: consumer.uuid)
 
 
-def _explain_missing_row(snapshot: Snapshot, consumer: Consumer, scope: Scope) -> str:
+def _explain_missing_row(snapshot: Snapshot, consumer: Consumer, scope: ExplainedScope) -> str:
     """Return a sentence: the allocations of a consumer, and why no row explains them."""
     holdings, roots = [], set[str]()
     for uuid, resources in consumer.allocations.items():

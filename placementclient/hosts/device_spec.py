@@ -72,7 +72,7 @@ class DeviceSpec:
 
 
 def split_address(address: str) -> Address:
-    """Return domain, bus, slot and function of a PCI address; of a domain four digits."""
+    """Return the domain (its last four digits), bus, slot and function of a PCI address."""
     return tuple(re.split('[:.]', address.lower()[-12:]))
 
 

@@ -88,7 +88,7 @@ def parse_devices(text: str, path: str) -> list[Device]:
 
 
 def _parse_record(record: Mapping[str, str], path: str, line: int | None) -> Device:
-    """Return the device of a row, unless a field is missing or wrong."""
+    """Return the device of a row; refuse a row with a missing or wrong field."""
     lacking = [name for name in COLUMNS if name not in _OPTIONAL and not record.get(name)]
     if lacking:
         raise errors.BadFile(path, f'{lacking[0]} is missing', line)
@@ -135,12 +135,12 @@ def _read_csv(text: str, path: str) -> DeviceRecords:
 
 
 def _read_mysql_batch(text: str, path: str) -> DeviceRecords:
-    rows = (list(map(_unescape, line.split('\t'))) for line in split_lines(text))
+    rows = (list(map(_unescape_mysql_cell, line.split('\t'))) for line in split_lines(text))
     yield from _read_table(((cells, number) for number, cells in enumerate(rows, 1)), path)
 
 
-def _unescape(cell: str) -> str:
-    """Return the value of a field of ``mysql --batch``: NULL is None, a backslash escapes."""
+def _unescape_mysql_cell(cell: str) -> str:
+    """Return a field of ``mysql --batch`` without its backslash escapes; empty for NULL."""
     if cell == 'NULL':
         return ''
     return re.sub(r'\\(.)', lambda match: _ESCAPES.get(match[1], match[1]), cell)

@@ -210,6 +210,7 @@ def _parse_pci_address(element: Element, path: str) -> str:
 
 
 def _parse_root(content: bytes, path: str, tag: str) -> Element:
+    """Return the root element of a document; refuse one with another tag."""
     root = markup.parse_xml(content, path)
     if root.tag != tag:
         raise errors.BadFile(path, f'not a <{tag}>')
@@ -217,6 +218,7 @@ def _parse_root(content: bytes, path: str, tag: str) -> Element:
 
 
 def _parse_uuid(text: str | None, path: str) -> str:
+    """Return a UUID with hyphens; refuse a text that is none."""
     uuid = normalize_uuid((text or '').strip())
     if not is_uuid(uuid):
         raise errors.BadFile(path, 'has no UUID where there has to be one')

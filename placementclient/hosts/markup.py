@@ -19,6 +19,7 @@ class _BoundedTreeBuilder(TreeBuilder):
     _count = 0
 
     def start(self, tag: str, attributes: dict[str, str], /) -> Element:
+        """Count and open an element, as the parser asks for it."""
         self._count += 1
         if self._count > MOST_ELEMENTS:
             raise _DocumentTooLarge

@@ -38,7 +38,6 @@ def assign_pinned_servers(
     Servers whose policy is mixed or unknown get a contradiction instead.
 
     :param path: the file of servers
-
     :param servers: by UUID
     :param migrations: of which those under way are assigned, too
     :param images: those of servers, as far as they are known
@@ -54,8 +53,8 @@ def assign_pinned_servers(
         consumers += [(m, f'{source}, migration of server {uuid}') for m in moving[uuid]]
         for consumer_uuid, evidence in consumers:
             if policy in _CLASSES:
-                yield from _make_assignments(snapshot, consumer_uuid, _CLASSES[policy], evidence)
-            elif any(_make_assignments(snapshot, consumer_uuid, SHARED, evidence)):
+                yield from _assign_vcpu(snapshot, consumer_uuid, _CLASSES[policy], evidence)
+            elif any(_assign_vcpu(snapshot, consumer_uuid, SHARED, evidence)):
                 yield make_contradiction(consumer_uuid, _REASONS[policy].format(evidence), path)
 
 
@@ -84,12 +83,12 @@ def _find_cpu_policy(server: Server, path: str, image: Image | None) -> tuple[st
     return 'shared', 'no CPU policy'
 
 
-def _make_assignments(
+def _assign_vcpu(
     snapshot: Snapshot, consumer_uuid: str, resource_class: str, evidence: str
 ) -> Iterator[AssignmentRow]:
-    """Yield an assignment of the VCPU of a consumer to a class, for each provider that has VCPU.
+    """Yield an assignment to a class for each provider on which a consumer holds VCPU.
 
-    :param evidence: why, for the row
+    :param evidence: the reason, for the row
     """
     consumer = snapshot.consumers.get(consumer_uuid)
     for provider_uuid, resources in (consumer.allocations if consumer else {}).items():

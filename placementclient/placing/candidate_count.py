@@ -67,7 +67,7 @@ class CandidateCount:
         return all(tree.is_exact for tree in self.trees)
 
     @property
-    def lost_tree_count(self) -> int:
+    def least_lost_tree_count(self) -> int:
         """The least number of trees all of whose candidates are beyond the limit of Nova.
 
         Without breadth first, the service has all candidates of one tree before those of the next
@@ -126,7 +126,7 @@ def _count_in_tree(
         return 0, True
     if request.subtrees:
         search = PartSearch(request, providers, suitable, grants)
-        return sum(1 for _ in search.find_places()), not search.is_cut
+        return sum(1 for _ in search.find_ways()), not search.is_cut
     # The ways to serve the common group one by one, each with those of the groups.
     common = [number for number, part in enumerate(request.parts) if not part.group]
     ungrouped = request._replace(
@@ -134,7 +134,7 @@ def _count_in_tree(
     )
     search = PartSearch(ungrouped, providers, [suitable[number] for number in common], grants)
     count, total = _make_group_counter(request), 0
-    for _ in search.find_places():
+    for _ in search.find_ways():
         slots = Counter(_find_slots(request, suitable, states, search.taken))
         total += count(0, frozenset(slots.items()))
     return total, not search.is_cut

@@ -41,8 +41,8 @@ class PartSearch:
         """True if the search ended too early, so that there may be more ways."""
         return self.steps_left < 0
 
-    def find_places(self) -> Iterator[tuple[int, ...]]:
-        """Yield the ways to serve all parts, each as the number of the provider of each part."""
+    def find_ways(self) -> Iterator[tuple[int, ...]]:
+        """Yield the ways to serve all parts: the number of the provider for each part, in order."""
         chosen = self._chosen
         if len(chosen) == len(self._order):
             if self._meets_joint_conditions():
@@ -60,7 +60,7 @@ class PartSearch:
                 for name, amount in part.resources:
                     self.taken[place, name] = self.taken.get((place, name), 0) + amount
                 chosen[number] = place
-                yield from self.find_places()
+                yield from self.find_ways()
                 del chosen[number]
                 for name, amount in part.resources:
                     self.taken[place, name] -= amount
@@ -72,13 +72,13 @@ class PartSearch:
         """
         return suitable
 
-    def _has_room(self, place: int, part: RequestPart) -> bool:
+    def _has_room(self, number: int, part: RequestPart) -> bool:
         """Return True if a provider can grant a part beside the parts that it has already.
 
-        :param place: the number of the provider
+        :param number: of the provider
         """
         return all(
-            self._grants(place, name, amount + self.taken.get((place, name), 0))
+            self._grants(number, name, amount + self.taken.get((number, name), 0))
             for name, amount in part.resources
         )
 
@@ -101,9 +101,9 @@ class PartSearch:
                 return False
         return True
 
-    def _find_common_ancestors(self, places: Collection[int]) -> set[int]:
-        """Return the numbers of the providers above all of some providers, or one of these."""
-        return set.intersection(*(set(list_lineage(self._providers, place)) for place in places))
+    def _find_common_ancestors(self, numbers: Collection[int]) -> set[int]:
+        """Return the numbers of the providers that are, or are above, each of some providers."""
+        return set.intersection(*(set(list_lineage(self._providers, one)) for one in numbers))
 
 
 class OptionSearch(PartSearch):
@@ -131,7 +131,7 @@ class OptionSearch(PartSearch):
     def find_all(self) -> Iterator[HostOption]:
         """Yield all options, without duplicates."""
         if not self._request.is_lax:
-            yield from map(self._make_option, self.find_places())
+            yield from map(self._make_option, self.find_ways())
             return
         option, totals = self._shape.build_lax_option(self._request), self._shape.totals
         needed = self._request.totals.items()
@@ -163,31 +163,35 @@ class OptionSearch(PartSearch):
             distinct.append(place)
         return distinct
 
-    def _rank_provider(self, place: int, name: str) -> int:
+    def _rank_provider(self, number: int, name: str) -> int:
         """Return a key that sorts the providers for a part: by their free amount of a class.
 
-        :param place: the number of the provider
+        :param number: of the provider
         :param name: the class; empty: only sharing providers are ranked
         """
-        pool = self._providers[place].pool
+        pool = self._providers[number].pool
         if any(uuid == pool for uuid, _ in self._shared):
             # A server that uses it already stays, so that no data are copied.
             return -1
-        return self._find_free_amount(place, name) if name or pool else 0
+        return self._find_free_amount(number, name) if name or pool else 0
 
-    def _find_free_amount(self, place: int, name: str) -> int:
-        pool = self._providers[place].pool
+    def _find_free_amount(self, number: int, name: str) -> int:
+        """Return the amount of a class that a provider had free before the search."""
+        pool = self._providers[number].pool
         if pool is not None:
             return self._pools.get((pool, name), 0)
-        return self._room[self._shape.rooms[place, name]]
+        return self._room[self._shape.rooms[number, name]]
 
-    def _is_granted(self, place: int, name: str, amount: int) -> bool:
-        return self._shape.units[place][name].admits(amount) and amount <= self._find_free_amount(
-            place, name
-        )
+    def _is_granted(self, number: int, name: str, amount: int) -> bool:
+        """Return True if a provider has an amount of a class free, and its units allow it."""
+        units = self._shape.units[number][name]
+        return units.admits(amount) and amount <= self._find_free_amount(number, name)
 
     def _make_option(self, places: tuple[int, ...]) -> HostOption:
-        """Return the option with the amounts that are taken at this step of the search."""
+        """Return the option with the amounts that are taken at this step of the search.
+
+        :param places: the number of the provider of each part
+        """
         shape = self._shape
         local, shared = [], []
         for (place, name), amount in sorted(self.taken.items()):

@@ -75,7 +75,7 @@ class Request(NamedTuple):
         return frozenset(part.in_tree for part in self.parts if part.in_tree)
 
     @property
-    def names(self) -> frozenset[str]:
+    def named_conditions(self) -> frozenset[str]:
         """The traits and aggregates that the request names."""
         conditions = [
             *self.covering,
@@ -124,7 +124,7 @@ def parse_request(request: CandidateRequest) -> Request:
 def make_part(resources: Resources, conditions: Filter, group: str = '') -> RequestPart:
     """Return the part of a request for some resources, with the conditions of their group.
 
-    Without resources, the service does not look at the tree.
+    Without resources, the service ignores the condition ``in_tree``.
     """
     return RequestPart(
         tuple(sorted(resources.items())),
@@ -138,5 +138,5 @@ def make_part(resources: Resources, conditions: Filter, group: str = '') -> Requ
 
 
 def split_alternatives(names: Iterable[str]) -> tuple[frozenset[str], ...]:
-    """Return the alternatives in each text, which has names with commas between them."""
+    """Return the set of names in each text, where names have commas between them."""
     return tuple(frozenset(text.split(',')) for text in names)

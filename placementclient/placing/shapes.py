@@ -122,7 +122,7 @@ class Shape:
         }
 
     def find_suitable_providers(self, request: Request) -> list[list[int]] | None:
-        """Return for each part the numbers of the providers that can serve it, whatever is free.
+        """Return for each part the numbers of the providers that can serve it, free amounts apart.
 
         :return: ``None`` if no host of this shape can serve the request
         """
@@ -134,7 +134,7 @@ class Shape:
         return None if suitable is None or not all(suitable) else suitable
 
     def _can_divide_amounts(self, request: Request) -> bool:
-        """Return True if the units of the providers allow to divide the amounts between them."""
+        """Return True if the units let the providers of each class grant its amount together."""
         for name, amount in request.totals.items():
             units = [self.units[number][name] for number in self.members.get(name, ())]
             if len(units) == 1 and not units[0].admits(amount):

@@ -29,8 +29,8 @@ class Site:
 
     :param local: the number of servers of which the tree itself serves each part
     :param pools: the sharing providers that can serve each part, and serve others too
-    :param choices: sets of choices, if the parts of a server depend on each other: a server has one
-        choice of each set
+    :param choices: if the parts of a server depend on each other: sets of choices (amounts of
+        inventories); a server takes one of each set
     :param amounts: the amounts of the tree's inventories that choices use
     :param is_complete: whether the site has inventory for every part
     """
@@ -47,7 +47,7 @@ class Site:
         return not any(self.pools)
 
 
-def maximize_servers(sites: Iterable[tuple[Site, int]], pools: Mapping[Stock, int]) -> int:
+def compute_most_servers(sites: Iterable[tuple[Site, int]], pools: Mapping[Stock, int]) -> int:
     """Return the most servers that fit on all sites together.
 
     :param sites: sites with choices, each with a limit for its servers

@@ -15,7 +15,7 @@ from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, count_grants, make_grant_check
 from placementclient.placing.requests import RequestPart, parse_request
 from placementclient.placing.shapes import find_serving_providers, has_traits_of_common_group
-from placementclient.placing.sites import Choice, Site, Stock, maximize_servers
+from placementclient.placing.sites import Choice, Site, Stock, compute_most_servers
 from placementclient.placing.topology import Topology
 
 #: How many providers are tried for the parts of one server on one site.
@@ -44,7 +44,7 @@ class Supply:
         self.complete_sites = [pair for pair in sites if pair[1].is_complete]
         #: The sites of these trees; without any, those with inventory for some part.
         self._chosen = [site for _, site in self.complete_sites or sites]
-        self._pool_counts = self._count_by_pool(site for _, site in sites)
+        self._pool_counts = self._count_servers_by_pool(site for _, site in sites)
 
     def count_most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
         """Return the most servers that fit on some sites together; by default on all.
@@ -58,7 +58,7 @@ class Supply:
             label: self._count_independent_servers(merged, [part])
             for part, label in enumerate(self._labels)
         }
-        return self._count_servers(chosen), by_class
+        return self._count_servers_on_sites(chosen), by_class
 
     def _has_competing_parts(self) -> bool:
         """Return True if a part may take what another part needs, whatever the site."""
@@ -67,8 +67,8 @@ class Supply:
         has_shared_class = max(classes.values(), default=0) > 1
         return has_shared_class or is_isolated or bool(self._request.subtrees)
 
-    def _count_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
-        """Return for how many servers a sharing provider serves a part, by its UUID and part."""
+    def _count_servers_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
+        """Return for how many servers each sharing provider serves each part, by UUID and part."""
         providers = self._topology.snapshot.providers
         return {
             (pool, part): self._count_servers_of_provider(part, providers[pool])
@@ -77,8 +77,8 @@ class Supply:
             for pool in pools
         }
 
-    def _count_servers(self, sites: Mapping[Site, int]) -> int:
-        """Return the most servers that fit on sites together, by the simplest way to count them.
+    def _count_servers_on_sites(self, sites: Mapping[Site, int]) -> int:
+        """Return the most servers that fit on sites together: by sums and flows, else by CP-SAT.
 
         :param sites: each with the number of equal trees that it stands for
         """
@@ -88,12 +88,12 @@ class Supply:
                 plain.append(_multiply_site(site, number))
             elif site.is_alone:
                 if site not in self._counts:
-                    self._counts[site] = self._search_most_servers([site])
+                    self._counts[site] = self._solve_most_servers([site])
                 count += number * self._counts[site]
             else:
                 together += [site] * number
         if together:
-            return count + self._search_most_servers(together + plain)
+            return count + self._solve_most_servers(together + plain)
         return count + self._count_independent_servers(plain, range(len(self._labels)))
 
     def _count_independent_servers(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
@@ -107,9 +107,10 @@ class Supply:
         # More than the scarcest part allows is impossible. Most often the others allow that too.
         if all(self._distribute_part(sites, best, part) == best for part in parts):
             return sum(best)
-        return self._search_most_servers(sites)
+        return self._solve_most_servers(sites)
 
-    def _search_most_servers(self, sites: Iterable[Site]) -> int:
+    def _solve_most_servers(self, sites: Iterable[Site]) -> int:
+        """Return the most servers that fit on sites together, as CP-SAT of OR-tools finds them."""
         demands = []
         for site in sites:
             if limit := min(
@@ -122,7 +123,7 @@ class Supply:
             for uuid in {pool for site, _ in demands for pools in site.pools for pool in pools}
             for name in providers[uuid].inventories
         }
-        return maximize_servers(demands, pools) if demands else 0
+        return compute_most_servers(demands, pools) if demands else 0
 
     def _convert_to_choices(self, site: Site) -> Site:
         """Return a site with each part as choices: an amount of the tree itself, or of a pool."""
@@ -245,7 +246,7 @@ class Supply:
         suitable = find_serving_providers(self._request, providers, grants) or ()
         search, seen = _ChoiceSearch(self._request, providers, suitable, grants), set[Choice]()
         search.steps_left = MAX_STEPS
-        for _ in search.find_places():
+        for _ in search.find_ways():
             taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)
             option = tuple(((providers[at].pool or at, name), n) for at, name, n in taken)
             if option not in seen:
@@ -274,6 +275,7 @@ class _ChoiceSearch(PartSearch):
     """Finds each set of amounts once: equal groups get providers in ascending order."""
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
+        """Return the suitable providers, without those before the provider of an equal group."""
         if self._request.subtrees or not part.group:
             return suitable
         others = ((self._request.parts[number], place) for number, place in self._chosen.items())

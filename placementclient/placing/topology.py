@@ -90,7 +90,7 @@ class Topology:
         """
         return root_uuid if named_trees else self.tree_kinds[root_uuid]
 
-    def find_roots_with(self, resource_class: str) -> set[str]:
+    def find_roots_with_class(self, resource_class: str) -> set[str]:
         """Return the UUIDs of the roots of the trees with inventory of a class."""
         return {
             root

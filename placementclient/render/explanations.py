@@ -88,7 +88,7 @@ def _format_lines(
         yield f'  {count:>{width}}  {requirement}'
     made = explanation.count
     # One candidate for each tree needs no line, unless some are lost.
-    if made is not None and (made.total > len(made.trees) or made.lost_tree_count):
+    if made is not None and (made.total > len(made.trees) or made.least_lost_tree_count):
         yield from _describe_candidates(made, most_trees)
     if not explanation.is_met:
         yield from _describe_causes(explanation)
@@ -147,10 +147,10 @@ def _describe_candidates(count: CandidateCount, most_trees: int) -> Iterator[str
     for tree in count.trees[:most_trees]:
         yield f'  {tree.count:>{width}}  {"" if tree.is_exact else "at least, "}{tree.name}'
     yield f'  {count.total:>{width}}  in all'
-    if count.lost_tree_count:
+    if count.least_lost_tree_count:
         yield (
             f'  Nova takes {count.limit} of them (max_placement_results): at least '
-            f'{count.lost_tree_count} of {format_count(len(count.trees), "tree")} cannot be '
+            f'{count.least_lost_tree_count} of {format_count(len(count.trees), "tree")} cannot be '
             'chosen, unless Placement has allocation_candidates_generation_strategy = breadth-first'
         )
     if count.trees[0].count > _MANY:
@@ -215,7 +215,7 @@ def make_explanation_record(
             'total': count.total,
             'is_exact': count.is_exact,
             'limit': count.limit,
-            'lost': count.lost_tree_count,
+            'lost': count.least_lost_tree_count,
             'trees': {tree.name: tree.count for tree in count.trees},
         }
     return record

@@ -188,7 +188,7 @@ def _check_fallback(client, request, parts):
     for world, part in parts.items():
         topology = Topology(part)
         more = fits.count_fallback_fits(topology, request)
-        expected = roots & topology.trees.keys() - topology.find_roots_with('PCPU')
+        expected = roots & topology.trees.keys() - topology.find_roots_with_class('PCPU')
         assert more.trees == len(expected), world.seed
         assert bool(more.servers) == bool(expected), world.seed
         trees += len(expected)

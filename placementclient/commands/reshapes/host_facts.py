@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placementclient.hosts.assignments import Results
-    from placementclient.hosts.balance import Scope
+    from placementclient.hosts.balance import ExplainedScope
     from placementclient.model.findings import Finding
     from placementclient.model.snapshots import Snapshot
 
@@ -109,33 +109,33 @@ class WriteAssignments(base.Lister):
         else:
             rows, contradictions, lines = add_unexplained_rows(results, snapshot, scope)
             self.warn(lines)
-        disk.write_text(self.args.output, assignments.format_rows(rows))
+        disk.write_text(self.args.output, assignments.format_assignments(rows))
         return _report_contradictions(self, contradictions, snapshot)
 
-    def _assign_devices(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
+    def _assign_devices(self, snapshot: Snapshot | None) -> tuple[Results, ExplainedScope]:
         """Return the assignments that host facts prove, and the consumers to compare with them.
 
         :param snapshot: has the allocations to compare the facts with; None: they are not compared
         """
         from placementclient.hosts import archive, assignments
-        from placementclient.hosts.balance import Scope
+        from placementclient.hosts.balance import ExplainedScope
 
         hosts = archive.read_hosts(self.args.host_facts)
         names = {facts.hostname for facts in hosts}
         if self.args.numa:
-            scope = Scope(assignments.CELL_CLASSES, names)
+            scope = ExplainedScope(assignments.CELL_CLASSES, names)
             return assignments.assign_numa_cells(hosts, snapshot), scope
         pairs = [text.rpartition('=') for text in self.args.classes]
         by_type = {mdev_type: name for mdev_type, _, name in pairs}
         # A class without a type is that of all other types.
         default = by_type.pop('', assignments.VGPU)
-        scope = Scope({default, *by_type.values()}, names)
+        scope = ExplainedScope({default, *by_type.values()}, names)
         return assignments.assign_mediated_devices(hosts, snapshot, by_type, default), scope
 
-    def _assign_dedicated_cpus(self, snapshot: Snapshot) -> tuple[Results, Scope]:
+    def _assign_dedicated_cpus(self, snapshot: Snapshot) -> tuple[Results, ExplainedScope]:
         """Return the assignments of dedicated CPUs, and the consumers to compare with them."""
         from placementclient.hosts import pinned
-        from placementclient.hosts.balance import Scope
+        from placementclient.hosts.balance import ExplainedScope
         from placementclient.nova.images import Images
 
         sources = service_lists.get_sources()
@@ -149,7 +149,7 @@ class WriteAssignments(base.Lister):
         unlisted = 'it may be of another project, or deleted'
         if migrations is None:
             unlisted += ', or a migration (--migrations)'
-        return results, Scope([pinned.SHARED], unlisted=unlisted)
+        return results, ExplainedScope([pinned.SHARED], unlisted=unlisted)
 
 
 class WriteDeviceAdditions(base.Lister):

@@ -102,7 +102,7 @@ def count_trees_without_pcpu(request: CandidateRequest, index: ProviderIndex) ->
     """
     required = list_requirements(request)
     satisfying = TreeMatcher(index, required).find_satisfying_trees(frozenset(required))
-    return TreeCount(len(satisfying - index.topology.find_roots_with('PCPU')))
+    return TreeCount(len(satisfying - index.topology.find_roots_with_class('PCPU')))
 
 
 def _explain_unmet_request(

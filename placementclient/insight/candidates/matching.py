@@ -161,7 +161,7 @@ class TreeMatcher:
         if suitable is None or not all(suitable):
             return False
         search = PartSearch(request, providers, suitable, grants)
-        is_found = any(True for _ in search.find_places())
+        is_found = any(True for _ in search.find_ways())
         # A search that ended too early proves nothing.
         return is_found or search.is_cut
 

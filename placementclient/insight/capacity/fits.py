@@ -126,7 +126,7 @@ def count_fallback_fits(
     :param request: the second request that Nova sends, with VCPU
     :param trees: the UUIDs of the only roots that count; ``None``: all
     """
-    pinned = topology.find_roots_with('PCPU')
+    pinned = topology.find_roots_with_class('PCPU')
     roots = [root for root in topology.trees if trees is None or root in trees]
     supply = Supply(topology, request, [root for root in roots if root not in pinned])
     rooms = [supply.count_most_servers([site])[0] for _, site in supply.complete_sites]

@@ -249,7 +249,7 @@ def build_problem(
     pools = _find_free_pools(cloud, targets, servers if is_lax else {})
     trees = {tree for request in requests for tree in request.trees}
     # With lax requests, hosts that differ in other traits and aggregates are alike.
-    named = frozenset({DISABLED}).union(*(r.names for r in requests)) if is_lax else None
+    named = frozenset({DISABLED}).union(*(r.named_conditions for r in requests)) if is_lax else None
     numbers: dict[tuple[HostProvider, ...], ShapeNumber] = {}
     shapes: list[Shape] = []
     hosts = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from placementclient.hosts import assignments
-from placementclient.hosts.balance import Scope, add_unexplained_rows
+from placementclient.hosts.balance import ExplainedScope, add_unexplained_rows
 from placementclient.hosts.libvirt import Domain
 from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.specification import assignments as rows_of_files
@@ -21,14 +21,14 @@ def test_balance_counts_each_class_and_writes_unexplained_rows():
     lost = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
     cloud = snapshot(s0={'VGPU': 1}, s1={'VGPU': 1}, s2={'VGPU': 1}, s3={'VCPU': 1})
     results = assignments.assign_mediated_devices([facts(certain, lost, m0=GPU0)], cloud)
-    rows, reasons, lines = settled(results, cloud, Scope({'VGPU'}, {'gpu1'}))
+    rows, reasons, lines = settled(results, cloud, ExplainedScope({'VGPU'}, {'gpu1'}))
     assert lines == ['VGPU: 3 consumers, 1 explained, 2 unexplained']
     assert reasons == {
         SERVERS[1]: f'is attached to server {SERVERS[1]}, and nothing says where it is',
         SERVERS[2]: 'holds 1 VGPU on gpu1, and no server there has its UUID: it may be a '
         'migration, or deleted',
     }
-    read = rows_of_files.parse_assignments(assignments.format_rows(rows), 'map.csv')
+    read = rows_of_files.parse_assignments(assignments.format_assignments(rows), 'map.csv')
     assert [(row.consumer_uuid, row.is_unexplained) for row in read] == [
         (SERVERS[0], False),
         (SERVERS[1], True),
@@ -38,7 +38,7 @@ def test_balance_counts_each_class_and_writes_unexplained_rows():
 
 def test_balance_names_hosts_without_facts():
     cloud = snapshot(s0={'VCPU': 4, 'MEMORY_MB': 512})
-    scope = Scope(assignments.CELL_CLASSES, {'gpu2'})
+    scope = ExplainedScope(assignments.CELL_CLASSES, {'gpu2'})
     rows, reasons, lines = settled([], cloud, scope)
     assert [row.resource_class for row in rows] == ['MEMORY_MB', 'VCPU']
     assert reasons == {
@@ -54,10 +54,10 @@ def test_balance_names_hosts_without_facts():
 def test_a_row_that_leaves_a_class_as_it_is_explains_it_alone_and_is_not_written():
     row = AssignmentRow(SERVERS[0], 'VCPU', None, 'gpu1', 'shared', to_resource_class='VCPU')
     cloud = snapshot(s0={'VCPU': 4, 'MEMORY_MB': 512})
-    assert settled([row], cloud, Scope({'VCPU'})) == (
+    assert settled([row], cloud, ExplainedScope({'VCPU'})) == (
         [], {}, ['VCPU: 1 consumer, 1 explained, 0 unexplained']
     )  # fmt: skip
-    rows, reasons, lines = settled([row], cloud, Scope({'MEMORY_MB', 'VCPU'}))
+    rows, reasons, lines = settled([row], cloud, ExplainedScope({'MEMORY_MB', 'VCPU'}))
     assert ([row.resource_class for row in rows], [*reasons]) == (['MEMORY_MB'], [SERVERS[0]])
     assert lines == [
         'MEMORY_MB: 1 consumer, 0 explained, 1 unexplained',
