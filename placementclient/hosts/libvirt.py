@@ -162,7 +162,10 @@ def parse_mdevctl_list(
 
 
 def parse_mdev_parents(content: bytes, path: str) -> frozenset[str]:
-    """Return the parents of mediated devices: ``virsh nodedev-list --cap mdev_types``."""
+    """Return the names of a host's devices on which mediated devices can be made.
+
+    :param content: the output of ``virsh nodedev-list --cap mdev_types``
+    """
     names = content.decode('utf-8', 'replace').split()
     if not all(map(_PARENT.fullmatch, names)):
         raise errors.BadFile(path, 'has a line that is no name of a node device')

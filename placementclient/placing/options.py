@@ -107,7 +107,11 @@ class PartSearch:
 
 
 class OptionSearch(PartSearch):
-    """Searches for options to serve a request on a host of a shape with some room."""
+    """Searches for options to serve a request on a host, given its shape and free amounts.
+
+    :param room: the free amounts of the host's own providers, as the shape orders them
+    :param pools: those of sharing providers
+    """
 
     def __init__(
         self,

@@ -134,7 +134,7 @@ class Shape:
         return None if suitable is None or not all(suitable) else suitable
 
     def _can_divide_amounts(self, request: Request) -> bool:
-        """Return True if the units let the providers of each class grant its amount together."""
+        """Return True if units let the providers of each class grant together what is requested."""
         for name, amount in request.totals.items():
             units = [self.units[number][name] for number in self.members.get(name, ())]
             if len(units) == 1 and not units[0].admits(amount):

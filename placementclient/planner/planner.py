@@ -249,9 +249,9 @@ class _Planner:
         self.unplanned += (UnplannedTree(root.uuid, root.name, reasons) for root in roots)
 
     def find_spec_faults(self, *, partial: bool) -> Iterator[errors.BadFile]:
-        """Yield the faults of the specification that the trees have shown.
+        """Yield the faults of the specification that planning the trees has shown.
 
-        :param partial: whether only some of the selected trees are planned
+        :param partial: whether only some of the selected trees are planned: others may use entries
         """
         by_place: dict[Keys, list[Cause]] = {}
         for cause in self._causes:

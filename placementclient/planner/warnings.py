@@ -59,7 +59,7 @@ def _make_notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
 
 
 def _warn_of_consumers(kind: str, consumer_uuids: Sequence[str]) -> Iterator[Notice]:
-    """Yield one warning about all consumers, if there are any.
+    """Yield one warning about the given consumers together, if there are any.
 
     :param kind: of the warning
     """
@@ -76,7 +76,7 @@ def find_warnings(
     change: Change,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
-    """Yield the warnings about trees that change together, by kind.
+    """Yield the warnings about trees that change together, one kind after the other.
 
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     """

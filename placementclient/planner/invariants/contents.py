@@ -148,7 +148,7 @@ def _check_traits_and_aggregates(checked: CheckedChange) -> Iterator[str]:
 
 
 def _list_stated_traits(provider: ProviderChange, entry: ProviderSpec) -> set[str]:
-    """Return the traits that an entry gives a provider, without the one that disables a host."""
+    """Return the traits that an entry gives a provider; whole ones disable no existing host."""
     is_whole = 'traits' in entry.whole and not provider.is_created
     return {*entry.traits} - {DISABLED if is_whole else ''}
 

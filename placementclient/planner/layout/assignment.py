@@ -118,7 +118,7 @@ class AssignmentProblem:
             raise Refused(self._causes)
 
     def _group_classes(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the UUID of each source with classes of it that go to one target together."""
+        """Yield the UUID of each source with each group of its classes that one target gets."""
         group_of = {name: group for group in self._target_state.together for name in group}
         targets = self._target_state.targets
         groups = (
@@ -227,7 +227,7 @@ class AssignmentProblem:
         self._causes += judge.causes
 
     def _make_cache_key(self, consumer: Consumer, items: Sequence[ConsumerItem]) -> object:
-        """Return a key that consumers with equal items share; ``None`` if an item is unique."""
+        """Return a key that consumers with an equal only item share; ``None`` for all others."""
         allocations, state = consumer.allocations, self._target_state
         is_plain = len(items) == len(allocations) == 1
         if not is_plain or consumer.uuid in state.additions:

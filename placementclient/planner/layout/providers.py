@@ -90,7 +90,7 @@ class TargetProviders:
         """Return whether an entry may be about this tree, or about a provider that serves it.
 
         :param provider_name: the name of the entry
-        :param parents_by_name: the names of the parents that entries state, by those of entries
+        :param parents_by_name: the name of the parent that each entry states, by the name of the entry
         :param planned_names: of the providers of a plan that is made again; ``None``: no plan
         """
         state = self._snapshot.find(provider_name)
@@ -224,7 +224,7 @@ class TargetProviders:
     def _list_entries(
         self, name: str, state: ProviderState | None, source: ProviderState | None
     ) -> list[SpecEntry]:
-        """Return the entries about a provider, by its own name or by that of a source.
+        """Return the entries about a provider: by its name, or by a name with ``{source}``.
 
         :param name: of the provider
         :param state: ``None`` if the provider does not exist
@@ -252,7 +252,7 @@ class TargetProviders:
     def _use_existing_provider(
         self, state: ProviderState, entry: ProviderSpec | None
     ) -> TargetProvider | None:
-        """Return an existing provider for the target state; ``None`` if it is in a foreign tree.
+        """Return an existing provider for the target state; ``None``: another tree has it unshared.
 
         :param entry: the one about it, if there is one
         """

@@ -43,7 +43,7 @@ def record_possible_options(problem: NumberedProblem, decision: Decision) -> Non
 
 
 def _try_unexplored_options(problem: NumberedProblem, decision: Decision) -> None:
-    """Look for a solution in which an item has each such option from the start; record it."""
+    """Look for a solution with each option that no known one uses: an item has it at first."""
     tries_left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):
@@ -184,7 +184,7 @@ def _compute_free_share(
 
 
 def _divide_item(problem: NumberedProblem, item: Item, free: list[int]) -> ItemPlacement | None:
-    """Divide an item into as few parts as it can have; ``None`` where that fails.
+    """Divide an item into as few parts as it can have; ``None`` if that was not found.
 
     :param free: the free amount of each bin; the parts take theirs from it
     """

@@ -185,7 +185,7 @@ class _Search:
         return [demand.bin for demand in demands]
 
     def _is_possible(self, item: Item, option: Sequence[Demand]) -> bool:
-        """Return whether an option has room for some part of an item, without other open items."""
+        """Return whether an option has room for a part of an item if other open items take none."""
         if self._has_room(item, option):
             return True
         if not item.divisible:
@@ -195,7 +195,7 @@ class _Search:
         return self._bins[demand.bin].find_largest_part(most, demand.retained) > 0
 
     def _has_room(self, item: Item, option: Sequence[Demand]) -> bool:
-        """Return whether an option has room for a whole item, without other open items."""
+        """Return whether an option has room for a whole item if other open items take none."""
         return all(
             demand.amount <= self.free[demand.bin]
             and (not item.divisible or self._bins[demand.bin].admits(demand))
