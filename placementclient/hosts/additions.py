@@ -243,11 +243,8 @@ def _find_differences(
             yield make_contradiction(uuid, reason, path)
 
 
-def _report_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
-    """Yield a finding if a one-time-use device is in use: the operator has to reserve it.
-
-    :param name: of the provider
-    """
+def _report_device_to_reserve(provider_name: str, provider: _NewProvider) -> Iterator[Finding]:
+    """Yield a finding if a one-time-use device is in use: the operator has to reserve it."""
     # The service grants no allocation on reserved inventory: this comes after the allocations.
     device = provider.devices[0]
     if provider.is_one_time and device.instance_uuid:
@@ -256,7 +253,7 @@ def _report_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Fin
             'resource provider inventory set --amend --resource '
             f'{provider.resource_class}:reserved=1"'
         )
-        yield make_contradiction(name, reason, device.path)
+        yield make_contradiction(provider_name, reason, device.path)
 
 
 def _make_addition(

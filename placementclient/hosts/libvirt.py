@@ -185,15 +185,12 @@ def parse_numa_cells(content: bytes, path: str) -> dict[int, int]:
         raise errors.BadFile(path, 'has a cell or a CPU without its number') from None
 
 
-def _parse_number_sets(elements: Iterable[Element], name: str, path: str) -> frozenset[int]:
-    """Return all numbers of an attribute that has sets in libvirt's syntax: ``0-3,8,^2``.
-
-    :param name: of the attribute
-    """
+def _parse_number_sets(elements: Iterable[Element], attribute: str, path: str) -> frozenset[int]:
+    """Return all numbers of an attribute that has sets in libvirt's syntax: ``0-3,8,^2``."""
     # As bits, because a few bytes of text may name many numbers.
     every = 0
     for element in elements:
-        text = element.get(name, '')
+        text = element.get(attribute, '')
         try:
             every |= parse_number_bits(text, _MOST_NUMBERS)
         except ValueError:

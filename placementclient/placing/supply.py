@@ -136,12 +136,9 @@ class Supply:
         amounts = tuple(((0, label), n) for label, n in zip(self._labels, site.local, strict=True))
         return replace(site, choices=tuple(choices), amounts=amounts)
 
-    def _count_servers_of_part(self, site: Site, part: int) -> int:
-        """Return for how many servers a site serves a part, if it has its pools for itself.
-
-        :param part: the index of the part
-        """
-        return site.local[part] + sum(self._pool_counts[pool, part] for pool in site.pools[part])
+    def _count_servers_of_part(self, site: Site, index: int) -> int:
+        """Return for how many servers a site serves a part (by its index) with all of its pools."""
+        return site.local[index] + sum(self._pool_counts[pool, index] for pool in site.pools[index])
 
     def _distribute_part(
         self, sites: Sequence[Site], counts: Sequence[int], part: int
@@ -209,12 +206,9 @@ class Supply:
         )
         return self._distinct.setdefault(content, Site(*content))
 
-    def _count_servers_of_provider(self, part: int, state: ProviderState) -> int:
-        """Return for how many servers a provider serves a part.
-
-        :param part: the index of the part
-        """
-        resources = self._parts[part].resources
+    def _count_servers_of_provider(self, part_index: int, state: ProviderState) -> int:
+        """Return for how many servers a provider serves a part."""
+        resources = self._parts[part_index].resources
         return min(count_grants(state, name, amount) for name, amount in resources)
 
     def _has_dependent_parts(

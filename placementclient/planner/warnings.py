@@ -59,10 +59,7 @@ def _make_notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
 
 
 def _warn_of_consumers(kind: str, consumer_uuids: Sequence[str]) -> Iterator[Notice]:
-    """Yield one warning about the given consumers together, if there are any.
-
-    :param kind: of the warning
-    """
+    """Yield one warning about the given consumers together, if there are any."""
     number = len(consumer_uuids)
     verb = 'has' if number == 1 else 'have'
     if consumer_uuids:
@@ -190,15 +187,14 @@ def _warn_of_consumers_in_other_trees(snapshot: Snapshot, change: Change) -> Ite
     yield from _warn_of_consumers('several-trees', several)
 
 
-def _is_in_unchanged_tree(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]) -> bool:
-    """Return whether a provider that shares nothing is in no tree that changes; True if unknown.
-
-    :param roots: the UUIDs of the roots of the trees that change
-    """
+def _is_in_unchanged_tree(
+    snapshot: Snapshot, provider_uuid: str, root_uuids: Collection[str]
+) -> bool:
+    """Return whether a provider that shares nothing is in no tree that changes; True if unknown."""
     state = snapshot.providers.get(provider_uuid)
     if state is None:
         return True
-    return SHARING_TRAIT not in state.traits and state.provider.root_uuid not in roots
+    return SHARING_TRAIT not in state.traits and state.provider.root_uuid not in root_uuids
 
 
 def _warn_of_migrations(

@@ -228,16 +228,13 @@ def _make_undecided_row(target_state: TargetState, key: AllocationKey, amount: i
 
 
 def _select_targets(
-    row: AssignmentRow, provider: str, targets: Sequence[Target]
+    row: AssignmentRow, provider_name: str, targets: Sequence[Target]
 ) -> Sequence[Target]:
-    """Return the targets on a provider that have the class of a row, if the row names one.
-
-    :param provider: its name
-    """
+    """Return the targets on a provider that have the class of a row, if the row names one."""
     matching = [
         target
         for target in targets
-        if target.provider == provider
+        if target.provider == provider_name
         and row.to_resource_class in (None, target.key.resource_class)
     ]
     # If a class gets a new name on the same provider, the new name wins.
@@ -258,13 +255,10 @@ def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
     return matching[0]
 
 
-def _describe_wrong_target(row: AssignmentRow, providers: Iterable[str]) -> str:
-    """Return the sentence that a row names no target, with a similar name.
-
-    :param providers: the names of the targets
-    """
+def _describe_wrong_target(row: AssignmentRow, target_names: Iterable[str]) -> str:
+    """Return the sentence that a row names no target, with a similar name."""
     target = row.to_provider
-    hint = suggest_similar(target, providers)
+    hint = suggest_similar(target, target_names)
     if row.to_resource_class is not None:
         target += f' as {row.to_resource_class}'
     return f'{target} is not a target for the {row.resource_class} of {row.consumer_uuid}{hint}'

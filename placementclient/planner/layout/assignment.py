@@ -256,17 +256,14 @@ class AssignmentProblem:
         return Item(() if judged.is_refused else tuple(options), judged.divisible)
 
     def _list_options(
-        self, consumer: Consumer, source: TargetProvider, amounts: Mapping[str, int]
+        self, consumer: Consumer, source: TargetProvider, amounts_by_class: Mapping[str, int]
     ) -> tuple[ConsumerOption, ...]:
-        """Return the options of amounts that go from a source to one provider together.
-
-        :param amounts: by class
-        """
-        key = (source.uuid, tuple(amounts.items()))
+        """Return the options of amounts that go from a source to one provider together."""
+        key = (source.uuid, tuple(amounts_by_class.items()))
         options = self._open.get(key)
         if options is None:
             choices: list[dict[str, list[tuple[TargetPart]]]] = []
-            for name, amount in amounts.items():
+            for name, amount in amounts_by_class.items():
                 choices.append({})
                 for target in self._target_state.targets[InventoryKey(source.uuid, name)]:
                     if not target.only_mapped:

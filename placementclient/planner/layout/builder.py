@@ -146,12 +146,9 @@ class _TreeBuilder(TargetProviders):
             return InventoryFlow(key, InventoryKey(target.uuid, target_class), amount, index)
         return None
 
-    def _move_traits(self, index: int, origin: TargetProvider, target: TargetProvider) -> None:
-        """Move the traits of a move from its source to its target.
-
-        :param index: of the move in the specification
-        """
-        moved = self._spec.moves[index].traits
+    def _move_traits(self, move_index: int, origin: TargetProvider, target: TargetProvider) -> None:
+        """Move the traits of a move from its source to its target."""
+        moved = self._spec.moves[move_index].traits
         gone = origin.before.traits.intersection(moved) if origin.before else frozenset()
         for stated, how, contradicting in (
             (origin, 'with', gone & origin.traits),

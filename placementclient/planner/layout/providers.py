@@ -90,7 +90,7 @@ class TargetProviders:
         """Return whether an entry may be about this tree, or about a provider that serves it.
 
         :param provider_name: the name of the entry
-        :param parents_by_name: the name of the parent that each entry states, by the name of the entry
+        :param parents_by_name: the names of the parents that entries state, by the entry's name
         :param planned_names: of the providers of a plan that is made again; ``None``: no plan
         """
         state = self._snapshot.find(provider_name)
