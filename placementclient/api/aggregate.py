@@ -27,7 +27,7 @@ def list(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     answer = client.send(
         endpoints.LIST_AGGREGATES, provider=provider_uuid, answer=_AggregatesAnswer
     )
-    return _decode_answer(client, answer)
+    return _decode_aggregates_answer(client, answer)
 
 
 def set(
@@ -43,10 +43,10 @@ def set(
     answer = client.send(
         endpoints.SET_AGGREGATES, provider=provider_uuid, answer=_AggregatesAnswer, body=body
     )
-    return _decode_answer(client, answer)
+    return _decode_aggregates_answer(client, answer)
 
 
-def _decode_answer(client: Client, answer: Answer) -> Read[builtins.list[str]]:
+def _decode_aggregates_answer(client: Client, answer: Answer) -> Read[builtins.list[str]]:
     """Return the aggregates in an answer, and the provider's generation if the answer has it."""
     body: _AggregatesAnswer = answer.body
     if body.resource_provider_generation is None and client.microversion >= GUARDED:

@@ -14,41 +14,41 @@ from placementclient.model.inventories import Count
 from placementclient.model.requests import CandidateRequest
 
 
-class _ResourcesRecord(msgspec.Struct):
+class _AllocatedResources(msgspec.Struct):
     resources: dict[str, Count]
 
 
-class _ProviderLink(msgspec.Struct):
+class _ProviderReference(msgspec.Struct):
     uuid: str
 
 
-class _ListedAllocationRecord(_ResourcesRecord):
+class _ListedAllocationRecord(_AllocatedResources):
     """An allocation in the lists of answers below microversion 1.12."""
 
-    resource_provider: _ProviderLink
+    resource_provider: _ProviderReference
 
 
-class _AllocationRequest(msgspec.Struct):
-    allocations: dict[str, _ResourcesRecord] | builtins.list[_ListedAllocationRecord]
+class _CandidateRecord(msgspec.Struct):
+    allocations: dict[str, _AllocatedResources] | builtins.list[_ListedAllocationRecord]
     mappings: dict[str, builtins.list[str]] = {}
 
 
-class _UsedCapacity(msgspec.Struct):
+class _UsageRecord(msgspec.Struct):
     used: Integer
     #: The largest inventory with the largest ratio is more than a database has.
     capacity: int
 
 
-class _SummaryRecord(msgspec.Struct):
-    resources: dict[str, _UsedCapacity]
+class _ProviderSummaryRecord(msgspec.Struct):
+    resources: dict[str, _UsageRecord]
     traits: tuple[str, ...] = ()
     parent_provider_uuid: str | None = None
     root_provider_uuid: str | None = None
 
 
 class _CandidatesAnswer(msgspec.Struct):
-    allocation_requests: builtins.list[_AllocationRequest]
-    provider_summaries: dict[str, _SummaryRecord]
+    allocation_requests: builtins.list[_CandidateRecord]
+    provider_summaries: dict[str, _ProviderSummaryRecord]
 
 
 def list(
@@ -71,14 +71,14 @@ def list(
 
 
 def _decode_allocations(
-    records: dict[str, _ResourcesRecord] | builtins.list[_ListedAllocationRecord],
+    records: dict[str, _AllocatedResources] | builtins.list[_ListedAllocationRecord],
 ) -> Allocations:
     if isinstance(records, dict):
         return {uuid: record.resources for uuid, record in records.items()}
     return {record.resource_provider.uuid: record.resources for record in records}
 
 
-def _decode_summary(record: _SummaryRecord) -> ProviderSummary:
+def _decode_summary(record: _ProviderSummaryRecord) -> ProviderSummary:
     return ProviderSummary(
         {name: (item.used, item.capacity) for name, item in record.resources.items()},
         record.traits,

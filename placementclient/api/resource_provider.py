@@ -163,5 +163,5 @@ def delete(client: Client, provider_uuid: str) -> None:
     client.send(endpoints.DELETE_PROVIDER, provider=provider_uuid)
 
 
-def _omit_none(**fields: str | None) -> dict[str, str | None]:
+def _omit_none(**fields: str | None) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value is not None}

@@ -34,7 +34,7 @@ def _read_records(
 ) -> list[T]:
     """Return the records of a list that Nova is asked for once, for a few seconds."""
     try:
-        return parse(request(service.copy_impatiently(client)), 'Nova')
+        return parse(request(service.copy_for_one_try(client)), 'Nova')
     except BadFile as reason:
         raise service.ServiceRefusal(str(reason)) from None
 
@@ -44,15 +44,15 @@ def find_running_hosts(
 ) -> dict[str, str]:
     """Return the hosts whose nova-compute is up, by the names of their roots.
 
-    A host has the name of its root; otherwise one of both names has a domain.
+    The two names are equal, or only one of them has a domain.
     """
     by_host = {service.host: service.is_up for service in services}
     by_label = defaultdict[str, list[str]](list)
     for host in by_host.keys() - set(roots):
-        by_label[_shorten_name(host)].append(host)
+        by_label[_drop_domain(host)].append(host)
     running: dict[str, str] = {}
     for root in roots:
-        hosts = [root] if root in by_host else by_label.get(_shorten_name(root), [])
+        hosts = [root] if root in by_host else by_label.get(_drop_domain(root), [])
         for host in sorted(hosts):
             is_same = host == root or ('.' in host) != ('.' in root)
             if is_same and by_host[host]:
@@ -60,6 +60,6 @@ def find_running_hosts(
     return running
 
 
-def _shorten_name(name: str) -> str:
+def _drop_domain(name: str) -> str:
     """Return the name of a host without its domain, in small letters."""
     return name.partition('.')[0].lower()

@@ -16,7 +16,7 @@ class Cpus(NamedTuple):
 
     :param policy: ``'dedicated'``, ``'mixed'``, ``'shared'`` or ``None``
     :param thread_policy: ``'isolate'``, ``'prefer'``, ``'require'`` or ``None``
-    :param shared: the number of CPUs that it shares, where it has some of both
+    :param shared: the number of CPUs that it shares with other servers
     :param dedicated: the number of CPUs of its own, with that of the emulator's threads
     """
 
@@ -32,11 +32,11 @@ def read_cpus(features: Features) -> Cpus:
     :raises Refusal: if they contradict each other
     """
     policy, thread_policy = _choose_policy(features), _choose_thread_policy(features)
-    emulator = features.check_value(
+    emulator = features.require_known(
         'emulator_threads_policy', features.read_values('emulator_threads_policy')[0]
     )
     realtime, dedicated = _read_realtime_mask(features, emulator), _read_dedicated_mask(features)
-    _check_combinations(features, policy, thread_policy, emulator, realtime, dedicated)
+    _refuse_contradictions(features, policy, thread_policy, emulator, realtime, dedicated)
     # As checked above, a mixed policy has exactly one of the two masks.
     count = features.flavor.vcpus if policy == 'dedicated' else len(dedicated or realtime or ())
     return Cpus(
@@ -47,23 +47,23 @@ def read_cpus(features: Features) -> Cpus:
 def _choose_policy(features: Features) -> str | None:
     """Return the CPU policy of flavor and image: ``get_cpu_policy_constraint`` of Nova."""
     flavor, image = (
-        features.check_value('cpu_policy', value) for value in features.read_values('cpu_policy')
+        features.require_known('cpu_policy', value) for value in features.read_values('cpu_policy')
     )
     # By the policy of the flavor, those of an image that demand more.
     refused = {'mixed': ('dedicated',), 'shared': ('dedicated', 'mixed')}
     if image in refused.get(flavor or '', ()):
-        raise features.make_conflict('cpu_policy')
+        raise features.make_conflict_refusal('cpu_policy')
     return flavor or image
 
 
 def _choose_thread_policy(features: Features) -> str | None:
     """Return the CPU thread policy, if any: ``get_cpu_thread_policy_constraint`` of Nova."""
     key = 'cpu_thread_policy'
-    flavor, image = (features.check_value(key, value) for value in features.read_values(key))
+    flavor, image = (features.require_known(key, value) for value in features.read_values(key))
     if flavor in (None, 'prefer'):
         return flavor or image
     if image and image != flavor:
-        raise features.make_conflict(key)
+        raise features.make_conflict_refusal(key)
     return flavor
 
 
@@ -126,7 +126,7 @@ def parse_number_bits(rules: str, limit: int) -> int:
     return taken & ~spared
 
 
-def _check_combinations(
+def _refuse_contradictions(
     features: Features,
     policy: str | None,
     thread_policy: str | None,
@@ -141,7 +141,7 @@ def _check_combinations(
     :param dedicated: the numbers of the dedicated CPUs
     """
     effective_policy = _find_policy_of_resources(features, policy, emulator)
-    trait = _find_hyperthreading_trait(features)
+    trait = _find_hyperthreading_requirement(features)
     if thread_policy and trait:
         raise Refusal('hw:cpu_thread_policy cannot be combined with trait:HW_CPU_HYPERTHREADING')
     is_thread_trait = trait in ('forbidden', 'required')
@@ -191,7 +191,7 @@ def _sum_amounts(features: Features, name: str) -> int:
     return amount
 
 
-def _find_hyperthreading_trait(features: Features) -> str | None:
+def _find_hyperthreading_requirement(features: Features) -> str | None:
     """Return ``required`` or ``forbidden`` for HW_CPU_HYPERTHREADING; ``None`` without it."""
     for key, value in features.specs.items():
         if re.match('trait([1-9][0-9]*)?:HW_CPU_HYPERTHREADING', key):

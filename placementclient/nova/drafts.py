@@ -164,6 +164,7 @@ class TraitRule:
     is_of_root: bool = False
 
     def __call__(self, draft: Draft) -> None:
+        """Require the trait for the value that the server has, if there is one."""
         value = draft.features.choose_value(self.key, self.prefix)
         if trait := self.traits.get(value or ''):
             (draft.root_required if self.is_of_root else draft.common.required).add(trait)

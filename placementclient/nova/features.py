@@ -87,7 +87,7 @@ class Features:
         self.flavor, self.specs = flavor, flavor.extra_specs
         self.has_image = image is not None
         self.properties = _rename_properties(image.properties if image else {})
-        _check_properties(self.properties)
+        _refuse_unknown_values(self.properties)
 
     def read_values(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
         """Return the values of the flavor and of the image, ``None`` where one has none."""
@@ -100,10 +100,10 @@ class Features:
         """
         flavor, image = self.read_values(key, prefix)
         if flavor and image and flavor != image:
-            raise self.make_conflict(key, prefix)
-        return self.check_value(key, flavor or image, prefix)
+            raise self.make_conflict_refusal(key, prefix)
+        return self.require_known(key, flavor or image, prefix)
 
-    def check_value(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
+    def require_known(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
         """Return the given value; ``None`` for an empty one.
 
         :raises Refusal: if Nova does not know the value
@@ -119,11 +119,11 @@ class Features:
         """
         flavor, image = (value and is_true(value) for value in self.read_values(key))
         if None not in (flavor, image) and bool(flavor) != bool(image):
-            raise self.make_conflict(key)
+            raise self.make_conflict_refusal(key)
         return bool(flavor or image)
 
-    def make_conflict(self, key: str, prefix: str = 'hw') -> Refusal:
-        """Return the refusal of a flavor and an image with different values."""
+    def make_conflict_refusal(self, key: str, prefix: str = 'hw') -> Refusal:
+        """Return the refusal of a flavor and an image with different values of a key."""
         flavor, image = self.read_values(key, prefix)
         return Refusal(
             f'the flavor has {prefix}:{key}={flavor}, in conflict with {prefix}_{key}={image} of '
@@ -147,7 +147,7 @@ def _rename_properties(values: Mapping[str, str]) -> dict[str, str]:
     return properties
 
 
-def _check_properties(properties: Mapping[str, str]) -> None:
+def _refuse_unknown_values(properties: Mapping[str, str]) -> None:
     for name in sorted(CHOICES.keys() & properties.keys() - _SPECS_ALONE):
         if properties[name] not in CHOICES[name]:
             raise Refusal(f'the image has {name}={properties[name]}, which Nova does not know')

@@ -76,7 +76,7 @@ def _require_zone(draft: Draft) -> None:
 
 
 def _split_zone(draft: Draft) -> tuple[str | None, str, str]:
-    """Return the zone, or else the default one, the host and the node of ``ZONE:HOST:NODE``."""
+    """Return the zone, else the default one, and the host and the node, empty if not requested."""
     zone, *others = (draft.server.zone or '').split(':')
     if len(others) > 2:
         raise Refusal(f'{draft.server.zone!r} is no availability zone')
@@ -168,9 +168,9 @@ def _require_ephemeral_encryption(draft: Draft) -> None:
 
 def _add_owner_trait(draft: Draft) -> None:
     """Require OWNER_NOVA on the root and the PCI devices: ``owner_nova_filter`` of Nova."""
-    if draft.sources.is_owned is None:
+    if draft.sources.has_owner_trait is None:
         draft.note_missing(f'{OWNER_NOVA}, taken as required', 'versions of nova-compute')
-    if draft.sources.is_owned is not False:
+    if draft.sources.has_owner_trait is not False:
         draft.root_required.add(OWNER_NOVA)
         for suffix in draft.pci_groups:
             draft.groups[suffix].required.add(OWNER_NOVA)

@@ -166,7 +166,7 @@ def _request_memory_encryption(draft: Draft) -> None:
         return
     models = features.read_values('mem_encryption_model')
     if None not in models and models[0] != models[1]:
-        raise features.make_conflict('mem_encryption_model')
+        raise features.make_conflict_refusal('mem_encryption_model')
     model = features.choose_value('mem_encryption_model') or 'amd-sev'
     if not features.has_image:
         draft.note_missing('firmware of the image, taken as what hw:mem_encryption needs', 'image')
@@ -174,7 +174,7 @@ def _request_memory_encryption(draft: Draft) -> None:
         raise Refusal('memory encryption needs an image with hw_firmware_type=uefi')
     elif 'q35' not in image.get('hw_machine_type', 'q35'):
         raise Refusal('memory encryption needs an image with hw_machine_type=q35')
-    elif model in ('amd-sev-snp', 'intel-tdx') and not _is_stateless(draft):
+    elif model in ('amd-sev-snp', 'intel-tdx') and not _has_stateless_firmware(draft):
         raise Refusal(f'{model} needs an image with hw_firmware_stateless=true')
     elif model == 'intel-tdx' and image.get('hw_video_model') != 'none':
         raise Refusal(f'{model} needs an image with hw_video_model=none')
@@ -182,7 +182,7 @@ def _request_memory_encryption(draft: Draft) -> None:
     draft.common.required.add(f'HW_CPU_X86_{model.upper().replace("-", "_")}')
 
 
-def _is_stateless(draft: Draft) -> bool:
+def _has_stateless_firmware(draft: Draft) -> bool:
     """Return whether UEFI firmware is stateless: ``get_stateless_firmware_constraint`` of Nova."""
     is_uefi = draft.features.properties.get('hw_firmware_type') == 'uefi'
     return is_uefi and draft.features.requires_feature('firmware_stateless')
@@ -211,7 +211,7 @@ def _require_tpm(draft: Draft) -> None:
 
 def _require_stateless_firmware(draft: Draft) -> None:
     """Require stateless firmware: ``_translate_stateless_firmware_request`` of Nova."""
-    if _is_stateless(draft):
+    if _has_stateless_firmware(draft):
         draft.common.required.add('COMPUTE_SECURITY_STATELESS_FIRMWARE')
 
 

@@ -105,7 +105,7 @@ def count_segment_addresses(document: object, path: str) -> dict[str, int]:
     for place, subnet in _decode_subnets(document, path):
         if subnet.segment_id and subnet.ip_version == 4 and subnet.allocation_pools:
             # Neutron counts the gateway too, and reserves it.
-            addresses = sum(_count_addresses(place, pool) for pool in subnet.allocation_pools)
+            addresses = sum(_count_pool_addresses(place, pool) for pool in subnet.allocation_pools)
             segment = subnet.segment_id.lower()
             totals[segment] = totals.get(segment, 0) + addresses + bool(subnet.gateway_ip)
     return totals
@@ -126,7 +126,7 @@ def _decode_subnets(document: object, path: str) -> list[tuple[RecordPlace, Subn
     return subnets
 
 
-def _count_addresses(place: RecordPlace, pool: AddressPool) -> int:
+def _count_pool_addresses(place: RecordPlace, pool: AddressPool) -> int:
     try:
         first, last = map(ipaddress.IPv4Address, (pool.start, pool.end))
     except ValueError:
@@ -135,7 +135,7 @@ def _count_addresses(place: RecordPlace, pool: AddressPool) -> int:
 
 
 def decode_segments(document: object, path: str) -> dict[str, list[list[str]]]:
-    """Return the aggregates of each network segment, by the IDs of its subnets and its network."""
+    """Return a list of aggregates for each segment, by the ID of its subnet and of its network."""
     result: dict[str, list[list[str]]] = {}
     for place, subnet in _decode_subnets(document, path):
         if subnet.id is None or subnet.network_id is None:

@@ -21,8 +21,8 @@ class Images:
 
     :param by_id: the images of Glance
     :param of_servers: the image of the root volume of each server, by the server's UUID
-    :param reason: the reason why an image is unknown
-    :param volume_reason: the same for the image of a root volume
+    :param reason: the reason why images are missing in ``by_id``
+    :param volume_reason: the reason why images are missing in ``of_servers``
     """
 
     by_id: Mapping[str, Image] = field(default_factory=dict)

@@ -51,10 +51,6 @@ def parse_ratios(text: str, path: str) -> dict[str, ConfiguredRatio]:
 
 
 def _parse_ratio(option: configuration.ConfigOption, path: str) -> float:
-    """Return the allocation ratio of an option.
-
-    :raises errors.BadFile: if the value is no ratio
-    """
     try:
         value = float(option.value)
     except ValueError:

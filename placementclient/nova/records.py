@@ -108,7 +108,7 @@ def _decode_servers(
     """
     seen: dict[tuple[str, str], str] = {}
     for place in locate_records(document, path, Server):
-        parts = {'flavor': _find_embedded_flavor(place, flavors), 'image': _find_image_id(place)}
+        parts = {'flavor': _find_embedded_flavor(place, flavors), 'image': _find_image(place)}
         server = convert_record(place, Server, **parts)
         check_unique(place, server, seen)
         known = (server.host, server.node, server.task, server.flavor)
@@ -134,7 +134,7 @@ def _find_embedded_flavor(place: RecordPlace, flavors: Mapping[str, Flavor]) -> 
     return flavors.get(str(inside.find_value('id')))
 
 
-def _find_image_id(place: RecordPlace) -> object:
+def _find_image(place: RecordPlace) -> object:
     """Return the image in a record; ``None`` if it is a volume instead, UNSET if unknown."""
     image = place.find_value('image')
     if not image:
@@ -151,7 +151,7 @@ def _find_image_id(place: RecordPlace) -> object:
 def decode_server_request(
     document: Sequence[Mapping[str, object]], path: str, images: Callable[[Server], Images]
 ) -> ServerRequest:
-    """Return the server of a list of one as Nova would schedule it.
+    """Return the only server of a list as Nova would schedule it.
 
     :param document: the list, of the newest microversion
     :param images: reads the image of the server
@@ -227,7 +227,7 @@ def decode_flavors(document: object, path: str) -> list[Flavor]:
         # OpenStack's SDK has {} for those that it was not told.
         is_silent = is_sdk_record(place.fields) and not any(f.extra_specs for _, f in result)
         if is_silent or place.find_value('extra_specs', 'properties') is None:
-            raise _explain_missing_specs(place, flavor.name)
+            raise _make_missing_specs_error(place, flavor.name)
     return [flavor for _, flavor in result]
 
 
@@ -241,7 +241,7 @@ def decode_flavors_by_id(document: object, path: str) -> dict[str, Flavor]:
     return by_id
 
 
-def _explain_missing_specs(place: RecordPlace, name: str) -> BadList:
+def _make_missing_specs_error(place: RecordPlace, name: str) -> BadList:
     # Without them it would be counted on hosts that it never gets.
     if place.path == COMPUTE_SERVICE:
         return place.make_error(

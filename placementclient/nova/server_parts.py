@@ -40,13 +40,13 @@ class ServerRequest:
 class Sources:
     """The lists that requests depend on; ``None`` for an unknown list.
 
-    :param is_owned: whether every nova-compute is of 34 or later: from then on the scheduler
+    :param has_owner_trait: whether every nova-compute is of 34 or later: from then on the scheduler
         requires OWNER_NOVA on the root of a host (``owner_nova_filter``); ``None``: not known
     :param profiles: the groups of each device profile of Cyborg, by its name
     :param segments: the aggregates of each segment of a network or a subnet, by its ID
     """
 
-    is_owned: bool | None = False
+    has_owner_trait: bool | None = False
     aggregates: Sequence[HostAggregate] | None = None
     profiles: Mapping[str, Sequence[Mapping[str, str]]] | None = None
     segments: Mapping[str, Sequence[Sequence[str]]] | None = None

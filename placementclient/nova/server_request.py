@@ -93,11 +93,11 @@ def build_request(
 
     :raises Refusal: if Nova refuses the server, with the reason
     """
-    draft = _write_draft(server, settings, sources, rules)
+    draft = _make_draft(server, settings, sources, rules)
     second = None
     if draft.cpus.policy == 'dedicated' and not settings.disable_fallback_pcpu_query:
         others = [rule for rule in rules if rule is not request_pinned_cpus]
-        shared = _write_draft(server, settings, sources, others)
+        shared = _make_draft(server, settings, sources, others)
         # A request filter has found them, once for both.
         shared.forbidden_member_of = draft.forbidden_member_of
         second = shared.make_request()
@@ -110,10 +110,10 @@ def build_request(
     )
 
 
-def _write_draft(
+def _make_draft(
     server: ServerRequest, settings: Settings, sources: Sources, rules: Sequence[Rule]
 ) -> Draft:
-    """Return the draft of a request after all rules, in their order."""
+    """Return the draft of a request to which all rules were applied, in their order."""
     draft = Draft(server, settings, sources)
     for rule in rules:
         rule(draft)
@@ -121,6 +121,7 @@ def _write_draft(
 
 
 def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
+    """Yield each spec with resources that the scheduler passes over, with a similar known class."""
     for key, value in flavor.extra_specs.items():
         match = EXTRA_SPEC.fullmatch(key)
         kind, name = (match[1], match[3]) if match else ('', '')
@@ -184,7 +185,7 @@ class RequestBuilder:
         :param has_owner_trait: whether Nova requires the trait OWNER_NOVA; ``None``: unknown
         """
         parts = {name: value for name, value in self.parts.items() if value}
-        sources = replace(self.sources, is_owned=has_owner_trait)
+        sources = replace(self.sources, has_owner_trait=has_owner_trait)
         return build_request(replace(server, **parts), self.settings, sources)
 
 

@@ -146,13 +146,13 @@ subnets = ListRequest('/subnets', 'subnets', _NEUTRON)
 device_profiles = ListRequest('/device_profiles', 'device_profiles', _CYBORG)
 
 
-def make_project_list(project_id: str) -> ListRequest:
-    """Return the list of one project: ``GET /v3/projects/{id}``."""
+def make_project_request(project_id: str) -> ListRequest:
+    """Return the request for a list of one project: ``GET /v3/projects/{id}``."""
     return ListRequest(f'/projects/{quote(project_id, safe="")}', 'project', _KEYSTONE)
 
 
-def make_port_list(server_uuid: str) -> ListRequest:
-    """Return the list of the ports of a server: ``GET /v2.0/ports``."""
+def make_ports_request(server_uuid: str) -> ListRequest:
+    """Return the request for the list of the ports of a server: ``GET /v2.0/ports``."""
     return ListRequest(f'/ports?device_id={quote(server_uuid)}', 'ports', _NEUTRON)
 
 
@@ -164,7 +164,7 @@ def read_image(client: Client, uuid: str) -> object:
 def read_images(client: Client, servers: Iterable[Server]) -> list[object]:
     """Return the images of servers that Glance has: ``GET /v2/images/{uuid}`` of each."""
     uuids = {server.image.id for server in servers if server.image and server.image.id}
-    return _read_existing(client, [f'/images/{quote(uuid)}' for uuid in sorted(uuids)], _GLANCE)
+    return _read_objects(client, [f'/images/{quote(uuid)}' for uuid in sorted(uuids)], _GLANCE)
 
 
 def read_volumes(client: Client, servers: Iterable[Server]) -> list[object]:
@@ -177,10 +177,10 @@ def read_volumes(client: Client, servers: Iterable[Server]) -> list[object]:
     if len(uuids) > _MANY:
         return _read_pages(client, '/volumes/detail?all_tenants=1', 'volumes', _CINDER)
     paths = [f'/volumes/{quote(uuid)}' for uuid in sorted(uuids)]
-    return [body['volume'] for body in _read_existing(client, paths, _CINDER)]
+    return [body['volume'] for body in _read_objects(client, paths, _CINDER)]
 
 
-def _read_existing(client: Client, paths: Iterable[str], service: _CatalogService) -> list[Any]:
+def _read_objects(client: Client, paths: Iterable[str], service: _CatalogService) -> list[Any]:
     """Return the objects at some paths; those that the service does not have (404) are left out."""
     found = []
     for path in paths:
@@ -231,8 +231,8 @@ def read_server_record(client: Client, uuid: str) -> Server | None:
     return deleted if deleted and deleted.is_deleted else None
 
 
-def copy_impatiently(client: Client) -> Client:
-    """Return a copy of a client that asks a service once, and waits a few seconds."""
+def copy_for_one_try(client: Client) -> Client:
+    """Return a copy of a client that sends a request once, and waits a few seconds."""
     impatient = client.copy_without_history()
     impatient.max_retries, impatient.timeout = 0, client.timeout or WINDOW_TIMEOUT
     return impatient

@@ -33,7 +33,7 @@ _Type = Literal['type-PCI', 'type-PF', 'type-VF']
 _Policy = Literal['legacy', 'preferred', 'required', 'socket']
 
 
-class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
+class _PciAliasRecord(msgspec.Struct, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
     capability_type: Literal['pci'] = 'pci'
     vendor_id: _Id = None
@@ -78,7 +78,7 @@ class Settings:
 
         :raises Refusal: if an alias is wrong: then Nova refuses all flavors with one
         """
-        records: dict[str, _AliasRecord] = {}
+        records: dict[str, _PciAliasRecord] = {}
         for record in self._decode_aliases():
             name = record.name.strip()
             other = records.setdefault(name, record)
@@ -99,7 +99,7 @@ class Settings:
         bound = {record.name.strip() for record in records if not is_true(record.live_migratable)}
         return {record.name.strip() for record in records} - bound
 
-    def _decode_aliases(self) -> Iterator[_AliasRecord]:
+    def _decode_aliases(self) -> Iterator[_PciAliasRecord]:
         """Yield the PCI aliases in the order of the file.
 
         :raises Refusal: if one is not valid JSON, or has a wrong field
@@ -110,7 +110,7 @@ class Settings:
                 # A null is no value of any field.
                 if None in value.values():
                     raise ValueError('null')
-                yield msgspec.convert(value, _AliasRecord)
+                yield msgspec.convert(value, _PciAliasRecord)
             except (AttributeError, ValueError) as reason:
                 raise Refusal(f'[pci] alias has {text}: {reason}') from None
 

@@ -57,7 +57,7 @@ class ConsumerEditProducer(StateProducer):
         consumer = live.consumers[self._uuid]
         after = self._edit(consumer)
         for uuid in list_changed_providers(consumer, after):
-            check_room(live.find_existing(uuid), consumer, after)
+            require_room(live.find_existing(uuid), consumer, after)
         return Snapshot(live.providers.values(), (after,), live.origin)
 
 
@@ -67,8 +67,8 @@ def list_changed_providers(before: Consumer, after: Consumer) -> list[str]:
     return [uuid for uuid in uuids if before.allocations.get(uuid) != after.allocations.get(uuid)]
 
 
-def check_room(state: ProviderState, before: Consumer, after: Consumer) -> None:
-    """Check that a provider has room for the amounts that a consumer gains on it.
+def require_room(state: ProviderState, before: Consumer, after: Consumer) -> None:
+    """Refuse changed amounts of a consumer for which a provider has no room.
 
     :raises errors.PlacementError: if the capacity or the units do not allow an amount
     """

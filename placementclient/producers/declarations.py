@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NotRequired, TypedDict
 
@@ -16,7 +16,7 @@ from placementclient.files.cursors import Cursor, parse_document
 from placementclient.files.declared import read_declared_provider, read_inventories
 from placementclient.model.inventories import Inventory, InventoryFields
 from placementclient.model.providers import is_uuid
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import DeclaredProvider
 
 #: The versions of Nova's provider configuration files that Nova takes.
@@ -72,6 +72,7 @@ def read_declarations(
 def _read_nova_configuration(
     document: Cursor, compute_nodes: Sequence[str]
 ) -> Iterator[DeclaredProvider]:
+    """Yield the declared providers of a provider configuration file of Nova."""
     inside = _select_keys(document, 'meta', 'providers')
     version = _select_keys(inside['meta'], 'schema_version').get('schema_version')
     if version is None or not _SCHEMA.fullmatch(str(version.value)):
@@ -122,11 +123,11 @@ def _read_additions(item: Cursor, name_or_uuid: Cursor) -> DeclaredProvider:
     if (inventories := added.get('inventories')) is not None:
         for entry in inventories.iterate_items():
             for name, cursor in entry.read_mapping().items():
-                _check_custom(cursor, name, 'resource class')
+                _require_custom_prefix(cursor, name, 'resource class')
             classes.update(read_inventories(entry))
     traits = added.get('traits')
     for trait in traits.iterate_items() if traits is not None else ():
-        _check_custom(trait, trait.read_text(), 'trait')
+        _require_custom_prefix(trait, trait.read_text(), 'trait')
     # A compute node that the command names stands in place of the word in a uuid.
     is_unnamed = name_or_uuid.name.endswith('.uuid') and is_uuid(str(name_or_uuid.value))
     return DeclaredProvider(
@@ -138,7 +139,7 @@ def _read_additions(item: Cursor, name_or_uuid: Cursor) -> DeclaredProvider:
     )
 
 
-def _check_custom(cursor: Cursor, name: str, kind: str) -> None:
+def _require_custom_prefix(cursor: Cursor, name: str, kind: str) -> None:
     """Refuse a name without CUSTOM_, as Nova does: its drivers report the standard ones."""
     if not name.startswith('CUSTOM_'):
         raise cursor.make_error(f'{name} is no custom {kind}: Nova adds no others')
@@ -148,30 +149,24 @@ def make_declaration(snapshot: Snapshot) -> list[DeclaredRecord]:
     """Return a declaration of all trees of a snapshot; it would change nothing."""
     records: dict[str, DeclaredRecord] = {}
     # Equal inventories of hosts are one mapping, which is laid out once.
-    fields = functools.cache(Inventory.as_fields)
+    list_fields = functools.cache(Inventory.as_fields)
     roots = snapshot.roots()
     # Parents come first. No recursion: a tree may be as deep as its providers are many.
     for state in (state for root in roots for state in snapshot.tree(root.uuid)):
-        records[state.uuid] = _make_provider_record(state, fields)
+        records[state.uuid] = {
+            'name': state.name,
+            'uuid': state.uuid,
+            'inventories': {
+                name: list_fields(inventory)
+                for name, inventory in sorted(state.inventories.items())
+            },
+            'traits': sorted(state.traits),
+            'aggregates': sorted(state.aggregates),
+        }
         if state.provider.parent_provider_uuid is not None:
             parent = records[state.provider.parent_provider_uuid]
             parent.setdefault('children', []).append(records[state.uuid])
     return [records[root.uuid] for root in roots]
-
-
-def _make_provider_record(
-    state: ProviderState, list_fields: Callable[[Inventory], Mapping[str, float]]
-) -> DeclaredRecord:
-    """Return the declaration of a provider without its children."""
-    return {
-        'name': state.name,
-        'uuid': state.uuid,
-        'inventories': {
-            name: list_fields(inventory) for name, inventory in sorted(state.inventories.items())
-        },
-        'traits': sorted(state.traits),
-        'aggregates': sorted(state.aggregates),
-    }
 
 
 def walk_declarations(declarations: Iterable[DeclaredProvider]) -> Iterator[DeclaredProvider]:

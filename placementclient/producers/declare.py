@@ -45,7 +45,7 @@ class DeclarationProducer(StateProducer):
         super().__init__(client)
         self._declarations, self._previous = declarations, previous
         self._prune, self._reparent = prune, reparent
-        self._new_uuids = choose_uuids(declarations)
+        self._new_uuids = choose_new_uuids(declarations)
 
     def read_live_state(self) -> Snapshot:
         """Read the existing trees of all declared providers."""
@@ -106,12 +106,12 @@ def check_moved_providers(before: Snapshot, after: Snapshot) -> None:
 
 
 def _find_root_uuid(snapshot: Snapshot, uuid: str) -> str:
-    """Return the UUID of the topmost provider above one, by the parents alone."""
+    """Return the UUID of the root of a provider, found from parent to parent."""
     return [uuid, *snapshot.ancestors(uuid)][-1]
 
 
-def choose_uuids(declarations: Iterable[DeclaredProvider]) -> dict[str, str]:
-    """Return a UUID for each declared provider by name, for those that are to be created."""
+def choose_new_uuids(declarations: Iterable[DeclaredProvider]) -> dict[str, str]:
+    """Return a new UUID for each declared provider by name, in case it has to be created."""
     return {declared.name: str(uuid4()) for declared in walk_declarations(declarations)}
 
 
@@ -130,6 +130,8 @@ def apply_declarations(
 
     :param snapshot: has the trees of all declared providers that exist
     :param new_uuids: by name, the UUIDs of providers to create without a declared UUID
+    :param prune: delete unused providers below declared ones that are not declared
+    :param previous: what the file declared before; classes and traits that it dropped are removed
     :raises errors.BadArgument: if a declaration contradicts the snapshot
     :raises errors.UsageError: if ``prune`` or ``previous`` does not suit the kind of the file
     :raises InventoryStillUsed: if used inventory would be removed, or get smaller than its usage
@@ -143,14 +145,14 @@ def apply_declarations(
             '--previous is for provider configuration files of Nova: other files state all that a '
             'provider has'
         )
-    _check_names(declarations, snapshot)
+    _refuse_impossible_names(declarations, snapshot)
     state = _DeclaredState(snapshot, new_uuids)
     for root in declarations:
-        state.place_provider(root, None)
+        state.apply_declaration(root, None)
     for root in previous:
         state.withdraw_additions(root, declarations)
     states = state.states
-    for uuid in _find_undeclared_providers(declarations, snapshot, state.placed) if prune else ():
+    for uuid in _find_prunable_providers(declarations, snapshot, state.placed) if prune else ():
         states.pop(uuid, None)
     if used := list(find_shortfalls(snapshot.providers, states)):
         raise InventoryStillUsed(used)
@@ -166,7 +168,7 @@ class _DeclaredState:
         #: The UUIDs of the declared providers.
         self.placed = set[str]()
 
-    def place_provider(self, declared: DeclaredProvider, parent_uuid: str | None) -> None:
+    def apply_declaration(self, declared: DeclaredProvider, parent_uuid: str | None) -> None:
         """Create or change a declared provider, and all below it.
 
         :param parent_uuid: of the declared parent; ``None`` at the top, where an existing provider
@@ -196,7 +198,7 @@ class _DeclaredState:
             ),
         )
         for child in declared.children:
-            self.place_provider(child, uuid)
+            self.apply_declaration(child, uuid)
 
     def withdraw_additions(
         self, former: DeclaredProvider, declarations: Sequence[DeclaredProvider]
@@ -233,7 +235,7 @@ def _find_declared_provider(declared: DeclaredProvider, snapshot: Snapshot) -> P
     return state or named
 
 
-def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -> None:
+def _refuse_impossible_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -> None:
     """Refuse classes and traits that no service can have."""
     names = ReportedNames.from_snapshot(snapshot)
     for declaration in walk_declarations(declarations):
@@ -246,6 +248,7 @@ def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -
 def _merge_inventories(
     name: str, declared: DeclaredProvider, live: Mapping[str, Inventory]
 ) -> Mapping[str, Inventory]:
+    """Return the inventories that a declared provider called ``name`` has afterwards, by class."""
     if declared.inventories is None:
         return live
     after = dict(live) if declared.adds else {}
@@ -267,10 +270,10 @@ def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> fro
     return add_compute_traits(declared.traits, live)
 
 
-def _find_undeclared_providers(
+def _find_prunable_providers(
     declarations: Sequence[DeclaredProvider], snapshot: Snapshot, declared_uuids: Set[str]
 ) -> Iterator[str]:
-    """Yield the UUIDs of unused providers below the declared ones that are not declared."""
+    """Yield the UUIDs of providers below declared ones: undeclared, unused, above none to keep."""
     for root in filter(None, (_find_declared_provider(root, snapshot) for root in declarations)):
         needed = set(declared_uuids)
         for state in reversed(list(snapshot.tree(root.uuid))):

@@ -15,7 +15,7 @@ from placementclient.model.snapshots import ProviderState
 _HIGHEST_USUAL_RATIO = 1000
 
 
-def find_wrong_fields(
+def describe_wrong_fields(
     requested: Mapping[str, Mapping[str, int | float]], amend: bool
 ) -> Iterator[str]:
     """Yield a sentence on each value that the service does not take, and each missing total.
@@ -63,11 +63,11 @@ class InventoryEdit:
     facet = 'inventories'
 
     def __post_init__(self) -> None:
-        for fault in find_wrong_fields(self.requested, self.amend):
+        for fault in describe_wrong_fields(self.requested, self.amend):
             raise errors.BadArgument(fault)
 
     def edit_state(self, state: ProviderState) -> ProviderState:
-        """Return a provider with the edit.
+        """Return a provider as the edit leaves it.
 
         :raises errors.BadArgument: if it cannot have the values
         """
@@ -127,8 +127,8 @@ class FacetEdit:
     removed: frozenset[str] = frozenset()
 
     def edit_state(self, state: ProviderState) -> ProviderState:
-        """Return a provider with the edit."""
-        desired = (self._get_names(state) - self.removed) | self.added
+        """Return a provider as the edit leaves it."""
+        desired = (self._get_traits_or_aggregates(state) - self.removed) | self.added
         return replace(state, **{self.facet: desired})
 
     def check_providers(self, states: Collection[ProviderState]) -> None:
@@ -136,13 +136,13 @@ class FacetEdit:
 
     def list_remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
         """Yield a sentence on each name to remove that no provider has."""
-        present = {name for state in states for name in self._get_names(state)}
+        present = {name for state in states for name in self._get_traits_or_aggregates(state)}
         verb = {'traits': 'has the trait', 'aggregates': 'is in the aggregate'}[self.facet]
         for name in sorted(self.removed - present):
             sentence = f'No resource provider that is selected {verb} {name}'
             yield f'{sentence}{suggest_similar(name, present)}'
 
-    def _get_names(self, state: ProviderState) -> frozenset[str]:
+    def _get_traits_or_aggregates(self, state: ProviderState) -> frozenset[str]:
         names: frozenset[str] = getattr(state, self.facet)
         return names
 

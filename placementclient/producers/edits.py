@@ -51,7 +51,7 @@ class EditProducer(StateProducer):
 
     def read_live_state(self) -> Snapshot:
         """Read the selected providers, and the identity of all providers above them."""
-        self._before = self._read_selected()
+        self._before = self._read_selected_providers()
         return self._before
 
     def make_desired_state(self, live: Snapshot) -> Snapshot:
@@ -69,7 +69,7 @@ class EditProducer(StateProducer):
         after = Snapshot(states.values(), live.consumers.values(), live.origin)
         selected = [live.providers[uuid] for uuid in self._selected]
         self._edit.check_providers(selected)
-        self._check_names(selected, after)
+        self._refuse_unknown_names(selected, after)
         self.remarks = [*self._edit.list_remarks(selected), *self._describe_shortfalls(after)]
         return after
 
@@ -84,8 +84,8 @@ class EditProducer(StateProducer):
             lacking = join_first_sentences(messages)
             yield f'{lacking}. Placement grants nothing more there until enough is freed'
 
-    def _read_selected(self) -> Snapshot:
-        """Read the selected providers that have the class of the selection."""
+    def _read_selected_providers(self) -> Snapshot:
+        """Read the selected providers; of other providers in their trees at most the identities."""
         origin = make_origin(self.client)
         name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())
@@ -117,19 +117,19 @@ class EditProducer(StateProducer):
             return state
         return replace(state, provider=replace(provider, generation=generation))
 
-    def _check_names(self, states: Iterable[ProviderState], after: Snapshot) -> None:
+    def _refuse_unknown_names(self, states: Iterable[ProviderState], after: Snapshot) -> None:
         """Refuse new classes and traits that the service lacks: a plan would create them."""
         desired = [after.providers[state.uuid] for state in states]
         classes = _collect_names(desired, 'inventories') - _collect_names(states, 'inventories')
         if classes:
-            _check_names_exist(classes, resource_class.list(self.client), 'resource class')
+            _require_existing_names(classes, resource_class.list(self.client), 'resource class')
         traits = _collect_names(desired, 'traits') - _collect_names(states, 'traits')
         present = trait.list(self.client, name=f'in:{",".join(sorted(traits))}') if traits else ()
         if traits.difference(present):
-            _check_names_exist(traits, trait.list(self.client), 'trait')
+            _require_existing_names(traits, trait.list(self.client), 'trait')
 
 
-def _check_names_exist(names: Iterable[str], existing: Collection[str], kind: str) -> None:
+def _require_existing_names(names: Iterable[str], existing: Collection[str], kind: str) -> None:
     """Refuse names that are not among the existing ones, and suggest similar ones."""
     for name in sorted(set(names).difference(existing)):
         hint = suggest_remedy([name], existing, f'placement {kind} create')
@@ -137,7 +137,7 @@ def _check_names_exist(names: Iterable[str], existing: Collection[str], kind: st
 
 
 def select_providers(client: Client, selection: ProviderSelector) -> list[Provider]:
-    """Return the providers that meet all conditions but that on the class, sorted by name.
+    """Return the selected providers by name, also those that lack the class of the selection.
 
     :raises errors.NoSuchProvider: if there is none
     """

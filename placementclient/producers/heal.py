@@ -132,6 +132,7 @@ def heal_servers(
     """Return the snapshot with the missing allocations of servers, and notes on the other servers.
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
+    :param migrating: the UUIDs of the servers with a migration in progress
     :param types: whether the service stores the types of consumers
     :param ports: by the UUID of the server, the ports that ask for resources
     :param amounts: whether to compare the amounts on the host with the flavor
@@ -148,8 +149,8 @@ def heal_servers(
             name, reason = f'consumer {uuid}', heal.reason
             notes.append(Finding(heal.state, name, reason=reason, severity=severity))
             continue
-        added = _list_added_amounts(consumers.get(uuid), healthy)
-        if lacking := _describe_missing_room(snapshot, added, healthy, healing):
+        added = _compute_added_amounts(consumers.get(uuid), healthy)
+        if lacking := _explain_missing_room(snapshot, added, healthy, healing):
             notes.append(Finding('failed', f'consumer {uuid}', reason=lacking))
             continue
         for provider_uuid, resources in added.items():
@@ -158,7 +159,7 @@ def heal_servers(
     return Snapshot(snapshot.providers.values(), consumers.values(), snapshot.origin), notes
 
 
-def _list_added_amounts(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
+def _compute_added_amounts(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
     """Return the amounts that a consumer gains, by provider UUID and class.
 
     :param before: ``None``: it does not exist yet
@@ -172,7 +173,7 @@ def _list_added_amounts(before: Consumer | None, after: Consumer) -> dict[str, d
     return added
 
 
-def _describe_missing_room(
+def _explain_missing_room(
     snapshot: Snapshot,
     added: Mapping[str, Mapping[str, int]],
     consumer: Consumer,

@@ -41,15 +41,19 @@ def find_unknown_names(client: Client, request: CandidateRequest) -> UnknownName
     )
 
 
-def make_asker(client: Client, limit: int | None = None, unknown: UnknownNames = NOTHING) -> Ask:
-    """Return a function that asks the service for candidates, at most :data:`MOST_REQUESTS` times.
+def make_live_tree_counter(
+    client: Client, limit: int | None = None, unknown: UnknownNames = NOTHING
+) -> Ask:
+    """Return a function that counts the trees with candidates for a request, from the service.
+
+    It returns ``None`` after :data:`MOST_REQUESTS` of them, and for a request with unknown traits.
 
     :param limit: the most candidates of each request
     :param unknown: names that the service does not know, so that no host has them
     """
     most, numbers = limit or LIMIT, iter(range(MOST_REQUESTS))
 
-    def ask(request: CandidateRequest) -> TreeCount | None:
+    def count_trees(request: CandidateRequest) -> TreeCount | None:
         groups = (request.common, *request.groups.values())
         if unknown.classes.intersection(name for group in groups for name in group.resources):
             return TreeCount(0)
@@ -61,11 +65,11 @@ def make_asker(client: Client, limit: int | None = None, unknown: UnknownNames =
         trees = {root for candidate in candidates for root in candidate.find_roots(summaries)}
         return TreeCount(len(trees), len(candidates) >= most)
 
-    return ask
+    return count_trees
 
 
 def count_trees_without_pcpu(client: Client, request: CandidateRequest) -> TreeCount:
-    """Return the number of trees without PCPU that have candidates."""
+    """Return the number of trees without PCPU that have candidates for a request."""
     most = request.limit or LIMIT
     candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
     trees = {root for candidate in candidates for root in candidate.find_roots(summaries)}
@@ -97,14 +101,14 @@ def read_provider_index(
     having[SHARING_TRAIT] = set(sharing.providers)
     providers = {item.uuid: item for item in resource_provider.list(client)}
 
-    def find_names_with_member(members: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
-        return frozenset(name for name, uuids in members.items() if uuid in uuids)
+    def find_names_of_provider(providers: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
+        return frozenset(name for name, uuids in providers.items() if uuid in uuids)
 
     states = (
         ProviderState(
             provider,
-            traits=find_names_with_member(having, uuid),
-            aggregates=find_names_with_member(members, uuid),
+            traits=find_names_of_provider(having, uuid),
+            aggregates=find_names_of_provider(members, uuid),
         )
         for uuid, provider in {**sharing.providers, **providers}.items()
     )

@@ -65,34 +65,34 @@ def suggest_name(
         if isinstance(refusal, NoSuchProvider) and refusal.name:
             return _suggest_provider(client, refusal.name, command_line)
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
-            return _suggest_for_sentence(client, refusal.sentence, typed)
+            return _suggest_after_service_error(client, refusal.sentence, typed)
     except PlacementError:
         pass  # The list of names was refused.
     return ''
 
 
 def _suggest_provider(client: Client, name: str, command_line: Sequence[str]) -> str:
-    """Return the provider that was probably meant; for a class or trait, the right order."""
+    """Return the provider that was probably meant; for a class or trait, the right word order."""
     providers = {p.uuid: p.name for p in resource_provider.list(client)}
     near = wording.suggest_uuids(name, providers)
     near = near or wording.suggest_similar(name, set(providers.values()))
-    if near or not _is_symbol(name):
+    if near or not _is_class_or_trait_name(name):
         return near
     form = '. The provider comes first, then classes or traits'
     words = list(command_line)
     for place, word in enumerate(words):
-        if name in words[:place] and not _is_symbol(word):
+        if name in words[:place] and not _is_class_or_trait_name(word):
             words[words.index(name)], words[place] = word, name
             return f'{form}: {words[0]} {shlex.join(words[1:])}'
     return form
 
 
-def _is_symbol(word: str) -> bool:
+def _is_class_or_trait_name(word: str) -> bool:
     return word in STANDARDS or _SYMBOL.fullmatch(word) is not None
 
 
-def _suggest_for_sentence(client: Client, sentence: str, typed: str) -> str:
-    """Return the class or trait that was probably meant, after an error message of the service."""
+def _suggest_after_service_error(client: Client, sentence: str, typed: str) -> str:
+    """Return what was probably meant with ``typed``, after an error message of the service."""
     if invalid := _INVALID_NAME.search(sentence):
         return describe_custom_name(invalid[2] or typed)
     if small := _SMALL_LETTERS.search(sentence):

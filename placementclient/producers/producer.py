@@ -55,5 +55,6 @@ class StateProducer(Producer):
         """Return the snapshot as the changes leave it."""
 
     def plan(self) -> Plan:
+        """Read the live state, and return the plan of the changes to the desired one."""
         live = self.read_live_state()
         return make_plan(self.command, live, self.make_desired_state(live))

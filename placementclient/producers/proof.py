@@ -72,13 +72,13 @@ class FreeingProof:
         :raises errors.BadArgument: names each with the reason
         """
         reasons = [
-            f'{uuid}: {reason}' for uuid in uuids if (reason := self._find_sign_of_life(uuid))
+            f'{uuid}: {reason}' for uuid in uuids if (reason := self._explain_existence(uuid))
         ]
         if reasons:
             raise errors.BadArgument('\n'.join(f'--gone: {reason}' for reason in reasons))
 
-    def _find_sign_of_life(self, uuid: str) -> str:
-        """Return the reason why a consumer seems to exist; empty if there is none."""
+    def _explain_existence(self, uuid: str) -> str:
+        """Return the reason why a consumer may still exist; empty if there is none."""
         migration = self._evidence.find_migration(uuid)
         if migration is not None and not migration.is_over:
             return migration.retention_reason
@@ -103,13 +103,13 @@ class FreeingProof:
         server = self._servers.get(server_uuid)
         if self._is_nova_asked and consumer.uuid not in self._records.gone:
             try:
-                server = self._ask_server(server_uuid)
+                server = self._find_nova_record(server_uuid)
             except (service.ServiceError, errors.BadFile) as reason:
                 self.is_unasked = True
                 return Verdict(reason=f'{SILENT}: {str(reason).removeprefix(f"{SILENT}: ")}')
         return self._evidence.judge_consumer(live, holding, server, changed.get)
 
-    def _ask_server(self, server_uuid: str) -> Server | None:
+    def _find_nova_record(self, server_uuid: str) -> Server | None:
         """Return Nova's record of a server; ``None`` if it has none.
 
         :raises service.ServiceError: if Nova does not answer, or did not answer before

@@ -195,7 +195,7 @@ class PurgeProducer(StateProducer):
         return refused
 
     def _note_consumer(self, consumer_uuid: str, state: str, reason: str) -> None:
-        """Add a note on a consumer, unless it has one."""
+        """Add a note on a consumer, unless it has one; ``state`` is a word such as ``refused``."""
         subject = f'consumer {consumer_uuid}'
         if subject not in {note.subject for note in self.notes}:
             self.notes.append(Finding(state, subject, reason=reason, severity=Severity.WARNING))

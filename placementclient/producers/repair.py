@@ -67,7 +67,7 @@ class RepairProducer(StateProducer):
         after, reasons = apply_repairs(live, self._repairs)
         self._reasons |= reasons
         for number, reason in reasons.items():
-            name = _find_row_key(self._repairs[number])[0]
+            name = _get_repaired_part(self._repairs[number])[0]
             self.notes.append(Finding('failed', name, reason=reason))
         return after
 
@@ -95,20 +95,22 @@ class RepairProducer(StateProducer):
             for row in list_change_rows(tree.before, tree.after)
         }
         return {
-            number: self._describe_result(number, by_part.get(part), part) or otherwise
-            for number, part in ((n, _find_row_key(repair)) for n, repair in self._repairs.items())
+            number: self._explain_unmade_repair(number, by_part.get(part), part) or otherwise
+            for number, part in (
+                (n, _get_repaired_part(repair)) for n, repair in self._repairs.items()
+            )
         }
 
     def describe_failure(self, failure: Exception) -> dict[int, str]:
         """Return the text that planning failed for each repair, by its number."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
-    def _describe_result(
+    def _explain_unmade_repair(
         self, number: int, result: TreeResult | None, part: tuple[str, str]
     ) -> str:
-        """Return a text about the result of one repair; empty if it did not fail.
+        """Return the reason why one repair was not made; empty if none is known.
 
-        :param part: the object and the change of its row in the table of the change
+        :param part: as :func:`_get_repaired_part` returns it
         """
         if reason := self._reasons.get(number):
             return f'failed: {reason}'
@@ -125,8 +127,8 @@ def _list_provider_uuids(repair: Repair) -> tuple[str, ...]:
     return (repair.provider_uuid,)
 
 
-def _find_row_key(repair: Repair) -> tuple[str, str]:
-    """Return the object and the change of a repair's row in the table of the change."""
+def _get_repaired_part(repair: Repair) -> tuple[str, str]:
+    """Return the object and the part of it that a repair changes, as a plan's table names them."""
     match repair:
         case AddTrait(_, provider):
             return provider, 'traits'

@@ -86,7 +86,7 @@ class ReplaceProducer(StateProducer):
         :raises Irreplaceable: if it needs temporary inventories, which an interruption would lose
         """
         plan = super().plan()
-        if not self._is_journaled and (names := list(_find_temporary_inventories(plan))):
+        if not self._is_journaled and (names := list(_find_names_with_temporary_inventories(plan))):
             raise Irreplaceable(
                 f'More is allocated of {", ".join(names)} than Placement would grant today: the '
                 'limits are lifted for a moment, and would be lost if the command is killed then. '
@@ -103,7 +103,10 @@ class ReplaceProducer(StateProducer):
         if self._pair is None:
             return Snapshot((), ())
         old_uuid, _, new_uuid, name = self._pair
-        old, new = _find_by_uuid(self.client, old_uuid), _find_by_uuid(self.client, new_uuid)
+        old, new = (
+            _find_provider_by_uuid(self.client, old_uuid),
+            _find_provider_by_uuid(self.client, new_uuid),
+        )
         if old is not None:
             return capture(self.client, [old_uuid, new_uuid] if new else [old_uuid])
         if new is None or new.name != name:
@@ -125,8 +128,8 @@ class ReplaceProducer(StateProducer):
         if not self._is_merge:
             check_same_host(live, old_uuid, new_uuid, name)
         after = replace_provider(live, old_uuid, new_uuid, name)
-        _check_names(self.client, live, after, new_uuid)
-        if ungranted := list(_find_refused_allocations(self.client, live, after, new_uuid)):
+        _require_storable_names_and_parents(self.client, live, after, new_uuid)
+        if ungranted := list(_describe_refused_allocations(self.client, live, after, new_uuid)):
             raise Irreplaceable(
                 'Placement judges all that a consumer holds, and would refuse '
                 f'{join_first_sentences(ungranted)}: min_unit, max_unit or step_size is against '
@@ -175,12 +178,12 @@ def _find_old_provider(
     is_name_taken = bool(old and new and old.uuid == new.uuid)
     may_be_aside = old is None or is_name_taken or (new is None and request.twin is not None)
     if may_be_aside and not is_uuid(request.old):
-        aside = _find_provider_aside(client, request.old)
+        aside = _find_provider_moved_aside(client, request.old)
         return aside or (None if is_name_taken else old)
     return old
 
 
-def _find_provider_aside(client: Client, name: str) -> Provider | None:
+def _find_provider_moved_aside(client: Client, name: str) -> Provider | None:
     """Return the provider that was moved aside, by its former name; ``None`` if none was."""
     providers = resource_provider.list(client)
     aside = (item for item in providers if item.name == make_temporary_name(name, item.uuid))
@@ -261,8 +264,10 @@ def _choose_checked_name(request: Replacement, old: Provider, new: Provider | No
     return final
 
 
-def _check_names(client: Client, live: Snapshot, after: Snapshot, new_uuid: str) -> None:
-    """Check that the service can store the new names and parents of all providers."""
+def _require_storable_names_and_parents(
+    client: Client, live: Snapshot, after: Snapshot, new_uuid: str
+) -> None:
+    """Refuse a new name or parent of a provider that the service cannot store."""
     # The name of the new provider first: the names of its children follow it.
     for uuid in sorted(after.providers, key=lambda uuid: uuid != new_uuid):
         state = after.providers[uuid]
@@ -284,10 +289,10 @@ def _check_names(client: Client, live: Snapshot, after: Snapshot, new_uuid: str)
             )
 
 
-def _find_refused_allocations(
+def _describe_refused_allocations(
     client: Client, live: Snapshot, after: Snapshot, new_uuid: str
 ) -> Iterator[str]:
-    """Yield the allocations that Placement would refuse to write again, in other trees."""
+    """Yield a text on each allocation in other trees that Placement would refuse to write again."""
     # In the two trees themselves, temporary inventories lift the limits.
     inventories: dict[str, Mapping[str, Inventory]] = {}
     for pair in find_changed_consumers(live, after):
@@ -300,7 +305,7 @@ def _find_refused_allocations(
                     yield f'{amount} {name} of {pair.before.uuid} on {provider.name}'
 
 
-def _find_temporary_inventories(plan: Plan) -> Iterator[str]:
+def _find_names_with_temporary_inventories(plan: Plan) -> Iterator[str]:
     """Yield the names of the providers that get temporary inventories.
 
     A plan writes an inventory once, over the planned value, unless a temporary one comes between.
@@ -319,8 +324,8 @@ def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:
         named = resource_provider.find_by_name(client, name_or_uuid)
         if named or not is_uuid(name_or_uuid):
             return named
-    return _find_by_uuid(client, normalize_uuid(name_or_uuid))
+    return _find_provider_by_uuid(client, normalize_uuid(name_or_uuid))
 
 
-def _find_by_uuid(client: Client, uuid: str) -> Provider | None:
+def _find_provider_by_uuid(client: Client, uuid: str) -> Provider | None:
     return next(iter(resource_provider.list(client, uuid=uuid)), None)

@@ -49,7 +49,7 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
     refuse_unaccounted_usage(snapshot, successors)
     states = {**joined.states, **_merge_states(joined.states, successors)}
     moved = (
-        _move_state(state, joined.names.get(uuid, state.name), successors)
+        _rename_provider(state, joined.names.get(uuid, state.name), successors)
         for uuid, state in states.items()
         if uuid not in successors
     )
@@ -57,10 +57,10 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
 
 
 class JoinedTrees(NamedTuple):
-    """All providers while one replaces another, by UUID.
+    """The providers of a snapshot in which one is to replace another, by UUID.
 
-    :param states: as they are; the new provider is empty if it does not exist
-    :param names: the new names in the two trees
+    :param states: before the replacement; the new provider is empty if it does not exist
+    :param names: the names after it, of all providers of the two trees
     :param successors: for each provider that is deleted, the UUID of the one that takes its place
     """
 
@@ -87,9 +87,9 @@ def join_trees(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> J
                 f'{lower.name} is below {upper.name}: {new.name} cannot replace {old.name}. Give '
                 'a provider that is neither above nor below it'
             )
-    names_in_old = _list_new_names(old_tree, name)
+    names_in_old = _map_to_new_names(old_tree, name)
     # Half way, children of the old one are below the new one: node1_nic in the example.
-    names_in_new = _list_new_names(new_tree, name, restore_name(old.name, old_uuid), name)
+    names_in_new = _map_to_new_names(new_tree, name, restore_name(old.name, old_uuid), name)
     new_by_name = {new_name: uuid for uuid, new_name in names_in_new.items()}
     successors = {
         uuid: new_by_name[new_name]
@@ -99,14 +99,14 @@ def join_trees(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> J
     return JoinedTrees(states, names_in_old | names_in_new, successors)
 
 
-def _list_new_names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
+def _map_to_new_names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
     """Return the new names of a provider and of all below it, by UUID.
 
-    A child has the new name in the place of the first name of the tree that begins its own.
+    A child's name that begins with the name of the provider and ``_`` begins with the new one then.
 
     :param tree: the provider, then all below it
     :param final: the new name of the provider
-    :param others: further names that the names of children may begin with
+    :param others: further names that count as that of the provider
     """
     top, *children = tree
     bases = sorted((restore_name(top.name, top.uuid), *others), key=len, reverse=True)
@@ -151,7 +151,9 @@ def _merge_states(
     return result
 
 
-def _move_state(state: ProviderState, name: str, successors: Mapping[str, str]) -> ProviderState:
+def _rename_provider(
+    state: ProviderState, name: str, successors: Mapping[str, str]
+) -> ProviderState:
     """Return a provider with another name, below the successor of its parent."""
     above = state.provider.parent_provider_uuid
     parent = successors.get(above, above) if above else None

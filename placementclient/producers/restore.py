@@ -35,10 +35,10 @@ class Unrestorable(errors.PlacementError):
 
 
 class ExistingProviders(Unrestorable):
-    """Providers of the snapshot exist already, called ``names`` in the service.
+    """Providers of the snapshot exist already in the service; nothing was written.
 
     :ivar is_altered: whether the restore would have to change them
-    :param names: those of the providers in the service
+    :param names: of these providers, in the service
     """
 
     def __init__(self, message: str, names: Sequence[str], *, is_altered: bool) -> None:
@@ -77,7 +77,7 @@ class RestoreProducer(StateProducer):
         #: How many consumers have a type, which the service cannot store.
         self.untyped_count = 0
         if client.microversion < TYPED:
-            snapshot, self.untyped_count = _drop_types(snapshot, self._roots)
+            snapshot, self.untyped_count = _drop_consumer_types(snapshot, self._roots)
         self._snapshot = snapshot
         self._only_missing = only_missing or bool(trees)
         self._only_allocations = only_allocations
@@ -99,7 +99,7 @@ class RestoreProducer(StateProducer):
         if self._only_allocations:
             trees = {self._listed[u].root_uuid for u in part.providers.keys() & self._listed.keys()}
         else:
-            _check_complete(part)
+            _require_inventories(part)
             trees = _find_existing_roots(self._listed.values(), part, self._only_missing)
         live = capture_named_trees(self.client, sorted(trees), workers=WORKERS)
         if self._listed.keys() <= live.providers.keys():
@@ -138,7 +138,7 @@ class RestoreProducer(StateProducer):
         desired = Snapshot(part.providers.values(), chosen)
         # Consumers to restore that exist on other trees are no obstacle: make_desired_state() gives
         # them their allocations.
-        to_restore = {c.uuid for c in chosen if not self._has_allocations(part, c, live)}
+        to_restore = {c.uuid for c in chosen if not self._has_restored_allocations(part, c, live)}
         consumers = (c for c in live.consumers.values() if c.uuid not in to_restore)
         live = Snapshot(live.providers.values(), consumers)
         merged = merge(_NOTHING, desired, live, diff(_NOTHING, desired))
@@ -158,9 +158,9 @@ class RestoreProducer(StateProducer):
         notes = {note.subject: note for note in self.notes}
         for uuid, consumer in sorted(part.consumers.items()):
             subject, server = f'consumer {uuid}', (self._servers or {}).get(uuid)
-            if self._has_allocations(part, consumer, live):
+            if self._has_restored_allocations(part, consumer, live):
                 yield live.consumers[uuid]
-            elif reason := self._describe_obstacle(part, consumer, live, server):
+            elif reason := self._explain_left_alone(part, consumer, live, server):
                 notes[subject] = Finding('left alone', subject, reason=reason)
             else:
                 if self._servers is not None and server is None:
@@ -170,7 +170,7 @@ class RestoreProducer(StateProducer):
                 yield consumer
         self.notes = list(notes.values())
 
-    def _has_allocations(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> bool:
+    def _has_restored_allocations(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> bool:
         """Return whether a consumer has the allocations that the snapshot gives it in ``part``."""
         current = live.consumers.get(consumer.uuid)
         return current is not None and all(
@@ -179,7 +179,7 @@ class RestoreProducer(StateProducer):
             if uuid in part.providers
         )
 
-    def _describe_obstacle(
+    def _explain_left_alone(
         self, part: Snapshot, consumer: Consumer, live: Snapshot, server: Server | None
     ) -> str:
         """Return the reason why a consumer is left alone; empty if it can be restored."""
@@ -190,14 +190,15 @@ class RestoreProducer(StateProducer):
         planned = self._group_by_tree(consumer.allocations)
         # What a purge has freed is a whole tree, not a part of one.
         if any(planned.get(root) != allocations for root, allocations in present.items()):
-            names = sorted(map(self._get_name, current.allocations if current else ()))
+            names = sorted(map(self._get_provider_name, current.allocations if current else ()))
             return f'it has moved or changed since, and is on {", ".join(names)}'
         for uuid, resources in consumer.allocations.items():
+            name = self._get_provider_name(uuid)
             if uuid not in self._listed and (self._only_allocations or uuid not in part.providers):
-                return f'{self._get_name(uuid)} does not exist'
+                return f'{name} does not exist'
             state = live.providers.get(uuid) if self._only_allocations else None
             if state is not None and (lacking := resources.keys() - state.inventories.keys()):
-                return f'{self._get_name(uuid)} has no inventory of {", ".join(sorted(lacking))}'
+                return f'{name} has no inventory of {", ".join(sorted(lacking))}'
         return ''
 
     def _group_by_tree(self, allocations: Allocations) -> dict[str, dict[str, Resources]]:
@@ -208,13 +209,13 @@ class RestoreProducer(StateProducer):
             trees.setdefault(state.provider.root_uuid if state else uuid, {})[uuid] = resources
         return trees
 
-    def _get_name(self, provider_uuid: str) -> str:
+    def _get_provider_name(self, provider_uuid: str) -> str:
         """Return the present name of a provider, or else that in the snapshot."""
         state, item = self._snapshot.providers.get(provider_uuid), self._listed.get(provider_uuid)
         return item.name if item else state.name if state else provider_uuid
 
 
-def _drop_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
+def _drop_consumer_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
     """Return a snapshot as a service before 1.38 stores it, and how many consumers lose a type.
 
     :param roots: UUIDs of the roots of the trees whose consumers are counted
@@ -239,9 +240,9 @@ def load_snapshot(client: Client, snapshot: Snapshot) -> None:
 
 
 def _map_to_existing_uuids(snapshot: Snapshot, existing: Mapping[str, Provider]) -> dict[str, str]:
-    """Return a UUID for each provider of a snapshot whose UUID does not exist.
+    """Return the UUID to use for each provider of a snapshot that the service lacks by its UUID.
 
-    It is that of the existing provider with its name, or else its own.
+    It is the UUID of the existing provider with the same name, or else its own.
 
     :param existing: all providers of the service, by UUID
     """
@@ -277,7 +278,7 @@ def _replace_uuids(snapshot: Snapshot, uuids_by_old: Mapping[str, str]) -> Snaps
     return Snapshot(renamed_states, consumers, snapshot.origin)
 
 
-def _check_complete(snapshot: Snapshot) -> None:
+def _require_inventories(snapshot: Snapshot) -> None:
     """Refuse a snapshot with allocations of which it has no inventory.
 
     :raises Unrestorable: names the consumer and the classes
@@ -294,24 +295,25 @@ def _check_complete(snapshot: Snapshot) -> None:
 
 
 def _find_existing_roots(
-    providers: Collection[Provider], snapshot: Snapshot, missing: bool
+    listed: Collection[Provider], snapshot: Snapshot, only_missing: bool
 ) -> set[str]:
     """Return the UUIDs of the roots of those providers of the snapshot that exist.
 
-    :param missing: whether providers may exist: the restore creates the missing ones alone
+    :param listed: all providers of the service
+    :param only_missing: whether providers of the snapshot may exist; otherwise none may
     :raises Unrestorable: if providers exist that must not
     """
     roots, occupied = set[str](), []
-    for provider in providers:
+    for provider in listed:
         state = snapshot.providers.get(provider.uuid) or snapshot.find_by_name(provider.name)
         if state is None:
             continue
-        if missing and (state.uuid, state.name) == (provider.uuid, provider.name):
+        if only_missing and (state.uuid, state.name) == (provider.uuid, provider.name):
             roots.add(provider.root_uuid)
         else:
             occupied.append(provider.name)
     if occupied:
-        how = ' with other UUIDs or names' if missing else ''
+        how = ' with other UUIDs or names' if only_missing else ''
         message = f'Nothing was done: providers of the snapshot exist already{how}'
-        raise ExistingProviders(message, occupied, is_altered=missing)
+        raise ExistingProviders(message, occupied, is_altered=only_missing)
     return roots

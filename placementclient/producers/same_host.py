@@ -37,7 +37,7 @@ def check_compute_nodes(
     :param is_merge: whether both may be in use, so that Nova has to know the new one
     :raises Irreplaceable: if the compute nodes do not prove that the two are one host
     """
-    by_uuid = _index_nodes(nodes)
+    by_uuid = _index_compute_nodes(nodes)
     old, new = by_uuid.get(old_uuid), by_uuid.get(new_uuid)
     if is_merge and not (old or new):
         raise Irreplaceable(
@@ -72,7 +72,7 @@ def check_compute_nodes(
         )
 
 
-def _index_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
+def _index_compute_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
     """Return compute nodes by UUID; refuse IDs that are numbers: before compute API 2.53."""
     by_uuid = {node.uuid: node for node in nodes}
     if None in by_uuid:
@@ -85,7 +85,7 @@ def _index_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
 
 
 def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:
-    """Refuse a new provider with consumers of its own that has the name of another host.
+    """Refuse a new provider that has consumers of its own and the name of another host.
 
     :param name: of the new provider after the replacement
     :raises Irreplaceable: counts the consumers

@@ -50,13 +50,13 @@ class SyncProducer(StateProducer):
 
     def read_live_state(self) -> Snapshot:
         """Read all hosts, and all aggregates of the hosts that change."""
-        members = _read_members(self.client, self._aggregates)
+        members = _read_roots(self.client, self._aggregates)
         after, notes = sync_aggregates(members, self._aggregates, remove=self._remove)
         self.notes += notes
         states = dict(members.providers)
         roots = [uuid for uuid, state in after.providers.items() if state != states[uuid]]
         for uuid, read in zip(
-            roots, call_in_parallel(self._read_aggregates, roots, _WORKERS), strict=True
+            roots, call_in_parallel(self._read_aggregates_of_host, roots, _WORKERS), strict=True
         ):
             if read is None:
                 del states[uuid]
@@ -72,15 +72,16 @@ class SyncProducer(StateProducer):
         """Return the snapshot with each host in its aggregates."""
         return sync_aggregates(live, self._aggregates, remove=self._remove)[0]
 
-    def _read_aggregates(self, uuid: str) -> Read[list[str]] | None:
+    def _read_aggregates_of_host(self, uuid: str) -> Read[list[str]] | None:
+        """Return the aggregates of a provider; ``None`` if it does not exist any more."""
         try:
             return aggregate_api.list(self.client, uuid)
         except errors.NotFound:
             return None
 
 
-def _read_members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
-    """Return all roots with the traits that show sharing, and with their aggregates of Nova."""
+def _read_roots(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
+    """Read all roots, which of them are sharing providers, and which are in Nova's aggregates."""
     origin = make_origin(client)
     providers = resource_provider.list(client)
     roots = {p.uuid: ProviderState(p) for p in providers if p.uuid == p.root_uuid}
@@ -109,20 +110,20 @@ def sync_aggregates(
     """
     by_short_name: dict[str, list[ProviderState]] = {}
     for state in snapshot.roots():
-        by_short_name.setdefault(_shorten_name(state.name), []).append(state)
+        by_short_name.setdefault(_drop_domain(state.name), []).append(state)
     gained, lost = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     notes: list[Finding] = []
     for aggregate in aggregates:
         named, unknown = set[str](), list[str]()
         for host in aggregate.hosts:
-            match = snapshot.find_by_name(host) or snapshot.find_by_name(_shorten_name(host))
+            match = snapshot.find_by_name(host) or snapshot.find_by_name(_drop_domain(host))
             matches = [match] if match else by_short_name.get(host, [])
             named |= {state.uuid for state in matches}
             if len(matches) == 1:
                 gained[matches[0].uuid].add(aggregate.uuid)
             else:
                 unknown.append(host)
-                notes.append(_note_unknown_host(aggregate, host, len(matches)))
+                notes.append(_make_unknown_host_note(aggregate, host, len(matches)))
         for state in snapshot.roots() if remove else ():
             if aggregate.uuid not in state.aggregates or state.uuid in named or is_sharing(state):
                 continue
@@ -139,12 +140,11 @@ def sync_aggregates(
     return Snapshot(states, snapshot.consumers.values(), snapshot.origin), notes
 
 
-def _note_unknown_host(aggregate: HostAggregate, host: str, matches: int) -> Finding:
-    """Return the note on a host of an aggregate whose name no provider has, or several have."""
+def _make_unknown_host_note(aggregate: HostAggregate, host: str, matches: int) -> Finding:
     having = f'{matches} resource providers have' if matches else 'no provider has'
     reason = f'{having} the name of this host, which is in the aggregate {aggregate.name}'
     return Finding('not known', host, reason=reason)
 
 
-def _shorten_name(host: str) -> str:
+def _drop_domain(host: str) -> str:
     return host.partition('.')[0]

@@ -56,7 +56,7 @@ class Judge:
         retained = frozenset(parts)
         requested = restrict_request(self._request, sorted(retained, key=str))
         if requested is not None and retained not in self._trees:
-            offer = inquiry.make_asker(self._client)(requested)
+            offer = inquiry.make_live_tree_counter(self._client)(requested)
             assert offer is not None
             self._trees[retained] = offer.tree_count
         return self._trees.get(retained)

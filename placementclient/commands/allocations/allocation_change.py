@@ -290,7 +290,7 @@ class ResizeAllocation(ChangeCommand):
         )
 
     def _refuse_lack_of_room(self, before: Consumer, after: Consumer) -> None:
-        from placementclient.producers.consumer_edit import check_room, list_changed_providers
+        from placementclient.producers.consumer_edit import list_changed_providers, require_room
         from placementclient.reading.facets import read_facets
 
         uuids = list_changed_providers(before, after)
@@ -298,7 +298,7 @@ class ResizeAllocation(ChangeCommand):
         for uuid in uuids:
             state = ProviderState(Provider(uuid, names.get(uuid, uuid), 0))
             facets = read_facets(self.client, state, ('inventories', 'usages'))
-            check_room(facets.state, before, after)
+            require_room(facets.state, before, after)
 
 
 class TransferAllocation(base.Lister):

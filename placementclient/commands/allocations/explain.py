@@ -190,7 +190,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.producers import inquiry
 
         index = inquiry.read_provider_index(self.client, [request], unknown)
-        ask = inquiry.make_asker(self.client, request.limit, unknown)
+        ask = inquiry.make_live_tree_counter(self.client, request.limit, unknown)
         return explain_request(request, index, ask, self.args.hosts)
 
     def _has_host_with_owner_trait(self) -> bool:

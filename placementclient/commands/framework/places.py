@@ -90,7 +90,10 @@ class PlaceNames:
 
         if self._projects is None and self._project is not None:
             source = service_lists.ListSource(
-                KEYSTONE, service.make_project_list(self._project), records.decode_projects, Project
+                KEYSTONE,
+                service.make_project_request(self._project),
+                records.decode_projects,
+                Project,
             )
             self._projects = (
                 service_lists.read_list_if_available(self._command, 'projects', source) or {}

@@ -198,7 +198,7 @@ def _make_port_source(value: str | None, server_uuid: str | None) -> ListSource[
     if value == NEUTRON and not server_uuid:
         raise errors.UsageError('--ports neutron is for --server: give a file of the ports')
     parse = functools.partial(host_records.decode_server_ports, server=server_uuid)
-    return ListSource(NEUTRON, service.make_port_list(server_uuid or ''), parse, Port)
+    return ListSource(NEUTRON, service.make_ports_request(server_uuid or ''), parse, Port)
 
 
 def _read_image(

@@ -232,5 +232,5 @@ def read_list_if_available(
     if vars(command.args).get('snapshot'):
         return None
     with contextlib.suppress(errors.PlacementError):
-        return source.read(command, source.service, client=service.copy_impatiently(command.client))
+        return source.read(command, source.service, client=service.copy_for_one_try(command.client))
     return None

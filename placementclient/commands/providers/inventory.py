@@ -27,7 +27,7 @@ from placementclient.model.requests import Filter
 from placementclient.producers.edited import (
     InventoryEdit,
     describe_high_ratios,
-    find_wrong_fields,
+    describe_wrong_fields,
 )
 from placementclient.render import columns
 
@@ -251,7 +251,7 @@ class ReplaceInventories(ChangeCommand):
             raise
         except BadRequest as refusal:
             # The service's sentence names neither the class nor the way out.
-            faults = find_wrong_fields(fields, self.args.amend)
+            faults = describe_wrong_fields(fields, self.args.amend)
             raise refusal.with_sentence('. '.join([refusal.sentence, *faults])) from None
         return columns.INVENTORY_OF_CLASS.make_table(rows)
 
@@ -302,7 +302,7 @@ class ReplaceInventories(ChangeCommand):
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
-                for fault in find_wrong_fields(fields, self.args.amend):
+                for fault in describe_wrong_fields(fields, self.args.amend):
                     self._log_provider_hint(f'Placement would refuse this: {fault}')
                 if removed := sorted(present.keys() - desired):
                     self._log_provider_hint(

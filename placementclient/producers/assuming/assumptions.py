@@ -106,13 +106,13 @@ def _read_template(cursor: Cursor) -> str:
     return text
 
 
-def _fill_template(name: str, number: int) -> str:
-    return _NUMBER.sub(lambda match: format(number, match[1] or ''), name)
+def _fill_template(template: str, number: int) -> str:
+    return _NUMBER.sub(lambda match: format(number, match[1] or ''), template)
 
 
 def _read_removed_hosts(entry: Cursor) -> Assumption:
     names = entry.read_fields({'without': _read_texts})['without']
-    return partial(overlay.remove_hosts, entry=entry, without=names)
+    return partial(overlay.remove_hosts, entry=entry, names=names)
 
 
 def _read_texts(cursor: Cursor) -> tuple[str, ...]:
@@ -237,10 +237,11 @@ def _make_resource_request(fields: Mapping[str, Any], _: Snapshot) -> NovaReques
 
 def _make_flavor_request_builder(
     servers: Cursor, fields: Mapping[str, Any], readers: FileReaders, path: str | None
-) -> overlay.RequestBuilder:
+) -> overlay.BuildRequest:
     """Return a function that builds Nova's request for a new server of a flavor.
 
-    :param fields: of the entry
+    :param servers: the place of the new servers in the file of assumptions, for errors
+    :param fields: the values there, by key
     :param path: of a file of flavors; ``None``: Nova is asked
     """
     if 'required' in fields or 'forbidden' in fields:

@@ -40,7 +40,7 @@ _NAMESPACE = UUID('a37f4d3c-9d3a-4a53-8f0e-3f3fa7a6a1c5')
 #: The project and the user of assumed servers.
 OWNER = 'assumed'
 #: Returns the request of a server in a cloud.
-RequestBuilder = Callable[[Snapshot], NovaRequest]
+BuildRequest = Callable[[Snapshot], NovaRequest]
 #: The most names in a sentence.
 _NAMED = 5
 
@@ -67,7 +67,7 @@ def edit_providers(
             selected = [edit.edit_state(state) for state in selected]
         except errors.PlacementError as reason:
             raise inside.make_error(str(reason)) from None
-    _set_contents(cloud, {**states, **{state.uuid: state for state in selected}})
+    _replace_states(cloud, {**states, **{state.uuid: state for state in selected}})
 
 
 def _make_edits(
@@ -110,7 +110,7 @@ def add_hosts(cloud: AssumedCloud, entry: Cursor, names: Iterable[str], like: st
                 )
             taken.add(state.name)
             states[state.uuid] = state
-    _set_contents(cloud, states)
+    _replace_states(cloud, states)
 
 
 def _copy_tree(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderState]:
@@ -129,14 +129,14 @@ def _copy_tree(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[Provid
         yield replace(state, provider=provider, usages={})
 
 
-def remove_hosts(cloud: AssumedCloud, entry: Cursor, without: Sequence[str]) -> None:
+def remove_hosts(cloud: AssumedCloud, entry: Cursor, names: Sequence[str]) -> None:
     """Remove hosts with the allocations on them.
 
-    :param without: names, UUIDs, or patterns of names of hosts
+    :param names: names, UUIDs, or patterns of names of hosts
     :raises errors.BadFile: if there is no such host
     """
     snapshot = cloud.snapshot
-    roots = _find_roots(snapshot, without, entry.descend('without'))
+    roots = _find_roots(snapshot, names, entry.descend('without'))
     gone = {state.uuid for root in roots for state in snapshot.tree(root)}
     lost = {consumer.uuid for uuid in gone for consumer in snapshot.consumers_on(uuid)}
     consumers = dict(snapshot.consumers)
@@ -146,18 +146,18 @@ def remove_hosts(cloud: AssumedCloud, entry: Cursor, without: Sequence[str]) -> 
             consumers[uuid] = rest
     cloud.lost |= lost
     if lost:
-        names = join_names([snapshot.providers[root].name for root in roots], _NAMED)
-        message = f'Lost: {format_count(len(lost), "consumer")} on {names}'
+        hosts = join_names([snapshot.providers[root].name for root in roots], _NAMED)
+        message = f'Lost: {format_count(len(lost), "consumer")} on {hosts}'
         _add_notes(cloud, entry, [f'{message}: {join_names(sorted(lost), _NAMED)}'])
     states = {uuid: state for uuid, state in snapshot.providers.items() if uuid not in gone}
-    _set_contents(cloud, states, consumers)
+    _replace_states(cloud, states, consumers)
 
 
 def add_servers(
     cloud: AssumedCloud,
     entry: Cursor,
     kind: str,
-    build_request: RequestBuilder,
+    build_request: BuildRequest,
     count: int,
     on: Sequence[str],
 ) -> None:
@@ -183,7 +183,7 @@ def add_servers(
     gains = sum_gains(({}, consumer.allocations) for consumer in servers.values())
     for uuid, gain in gains.items():
         states[uuid] = replace(states[uuid], usages=sum_resources((states[uuid].usages, gain)))
-    _set_contents(cloud, states, {**cloud.snapshot.consumers, **servers})
+    _replace_states(cloud, states, {**cloud.snapshot.consumers, **servers})
     cloud.placed |= servers.keys()
     if missing := count - len(servers):
         _add_notes(
@@ -248,18 +248,18 @@ def _select_concerned_part(snapshot: Snapshot, change: Change) -> Snapshot:
     )
 
 
-def _set_contents(
+def _replace_states(
     cloud: AssumedCloud,
     states: Mapping[str, ProviderState],
     consumers: Mapping[str, Consumer] | None = None,
 ) -> None:
-    """Give the cloud other providers and consumers; with ``None``, its consumers stay."""
+    """Replace the providers of the cloud, and its consumers unless they are ``None``."""
     present = cloud.snapshot.consumers if consumers is None else consumers
     cloud.snapshot = Snapshot(states.values(), present.values(), cloud.snapshot.origin)
 
 
 def _find_roots(snapshot: Snapshot, names: Sequence[str], entry: Cursor) -> list[str]:
-    """Return the UUIDs of the roots of hosts, given names, UUIDs, or patterns of names."""
+    """Return the UUIDs of roots, given names, UUIDs, or patterns of names; refuse unknown ones."""
     roots: dict[str, None] = {}
     for index, name in enumerate(names):
         inside = entry.descend(index) if isinstance(entry.value, list) else entry
@@ -274,7 +274,7 @@ def _find_roots(snapshot: Snapshot, names: Sequence[str], entry: Cursor) -> list
 
 
 def _find_root(snapshot: Snapshot, name: str, entry: Cursor) -> str:
-    """Return the UUID of the root with a name or UUID; refuse a provider below another one."""
+    """Return the UUID of a root, given its name or UUID; refuse any other provider."""
     state = snapshot.find(name)
     if state is None:
         names = [state.name for state in snapshot.providers.values()]

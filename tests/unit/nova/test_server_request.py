@@ -21,8 +21,8 @@ def flavor(**specs):
     return Flavor('m', 4, 2048, 20, extra_specs=specs)
 
 
-def predicted(flavor, *, is_owned=False, **parts):
-    return build_request(ServerRequest(flavor, **parts), sources=Sources(is_owned))
+def predicted(flavor, *, has_owner_trait=False, **parts):
+    return build_request(ServerRequest(flavor, **parts), sources=Sources(has_owner_trait))
 
 
 def test_a_plain_flavor_asks_for_cpus_memory_and_disk():
@@ -129,7 +129,7 @@ def test_parts_without_their_source_are_named():
 
 
 def test_nova_34_asks_for_its_owner_trait_on_the_root():
-    assert predicted(flavor(), is_owned=True).first.root_required == ('OWNER_NOVA',)
+    assert predicted(flavor(), has_owner_trait=True).first.root_required == ('OWNER_NOVA',)
 
 
 def test_extra_specs_that_the_scheduler_ignores_are_named():

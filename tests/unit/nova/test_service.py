@@ -44,7 +44,7 @@ def of_version(kind, major):
         (service.compute_services, {'service_type': 'compute'}, 'latest'),
         (service.projects, of_version('identity', '3'), None),
         (service.nodes, of_version('baremetal', '1'), 'latest'),
-        (service.make_port_list('s'), of_version('network', '2'), None),
+        (service.make_ports_request('s'), of_version('network', '2'), None),
         (service.device_profiles, of_version('accelerator', '2'), None),
     ],
 )

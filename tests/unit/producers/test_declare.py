@@ -12,7 +12,7 @@ from placementclient.producers.declare import (
     InventoryStillUsed,
     apply_declarations,
     check_moved_providers,
-    choose_uuids,
+    choose_new_uuids,
 )
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -23,7 +23,7 @@ CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
 
 
 def applied(live, *declarations, **options):
-    return apply_declarations(live, declarations, choose_uuids(declarations), **options)
+    return apply_declarations(live, declarations, choose_new_uuids(declarations), **options)
 
 
 def changes(*declarations, live=CLOUD, prune=False):

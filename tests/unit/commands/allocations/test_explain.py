@@ -158,7 +158,7 @@ def test_explain_takes_the_request_of_a_server(placement, tmp_path, monkeypatch)
     answers = {'read_images': [gold], 'read_volumes': [], 'aggregates': [zone]}
     for name, records in answers.items():
         monkeypatch.setattr(services, name, lambda *_, records=records: records)
-    monkeypatch.setattr(services, 'make_port_list', lambda uuid: lambda client: [port])
+    monkeypatch.setattr(services, 'make_ports_request', lambda uuid: lambda client: [port])
     command = 'allocation candidate explain --print-request --server '
     result = placement(f'{command}{SERVER}')
     assert result.stdout == (
@@ -325,13 +325,13 @@ def test_explain_asks_nova_for_the_other_members_of_a_server_group(placement, mo
         'read_images': lambda *_: [{'id': 'i', 'disk_format': 'raw'}],
         'read_volumes': lambda *_: [],
         'aggregates': lambda client: [],
-        'make_port_list': lambda uuid: lambda client: [],
+        'make_ports_request': lambda uuid: lambda client: [],
     }
     for name, answer in answers.items():
         monkeypatch.setattr(services, name, answer)
     monkeypatch.setattr(api.resource_provider, 'list', lambda *_, **__: [])
     monkeypatch.setattr(inquiry, 'read_provider_index', lambda *_: index_snapshot(cloud([])))
-    monkeypatch.setattr(inquiry, 'make_asker', lambda *_: None)
+    monkeypatch.setattr(inquiry, 'make_live_tree_counter', lambda *_: None)
 
     result = placement(f'allocation candidate explain --server {SERVER}')
 

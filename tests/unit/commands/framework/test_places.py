@@ -41,14 +41,14 @@ def live(monkeypatch):
         names = [{'id': PROJECT, 'name': 'demo'}] if projects is None else projects
         monkeypatch.setattr(services, 'aggregates', answer('aggregates', aggregates))
         monkeypatch.setattr(
-            services, 'make_project_list', lambda uuid: answer(uuid, names), raising=False
+            services, 'make_project_request', lambda uuid: answer(uuid, names), raising=False
         )
         return asked
 
     monkeypatch.setattr(capture, 'capture', lambda *_, **__: snapshot)
     monkeypatch.setattr(api.resource_provider, 'list', lambda *_, **__: [])
     monkeypatch.setattr(inquiry, 'read_provider_index', lambda *_: index_snapshot(snapshot))
-    monkeypatch.setattr(inquiry, 'make_asker', lambda *_: None)
+    monkeypatch.setattr(inquiry, 'make_live_tree_counter', lambda *_: None)
     return replaced
 
 
