@@ -145,7 +145,9 @@ def set(
     :param parent_provider_uuid: from 1.14 for a root, from 1.37 for any; ``None`` leaves it
     :param orphan: make it a root; from 1.37
     """
-    body: dict[str, str | None] = _omit_none(name=name, parent_provider_uuid=parent_provider_uuid)
+    body: dict[str, str | None] = {
+        **_omit_none(name=name, parent_provider_uuid=parent_provider_uuid)
+    }
     if orphan:
         body['parent_provider_uuid'] = None
     provider: Provider = client.send(

@@ -98,7 +98,7 @@ def _require_image_type(draft: Draft) -> None:
 
 
 def _forbid_isolated_aggregates(draft: Draft) -> None:
-    """Forbid aggregates for traits that the server lacks: ``isolate_aggregates`` of Nova."""
+    """Forbid aggregates with a trait that the server lacks: ``isolate_aggregates`` of Nova."""
     if draft.settings.enable_isolated_aggregate_filtering:
         required = {f'trait:{name}' for group in draft.groups.values() for name in group.required}
         draft.forbidden_member_of = _join_uuids(

@@ -35,7 +35,7 @@ NUMBERS = {
 
 
 def find_release_name(release: str) -> str | None:
-    """Return the name in :data:`NEEDED` of a release; ``None`` if there is no such release.
+    """Return the usual name of a release of Nova: ``2025.1``, ``zed``; ``None`` if there is none.
 
     :param release: ``2025.1``, ``Epoxy``, ``zed``, or Nova's own version: ``30``, ``30.3.0``
     """

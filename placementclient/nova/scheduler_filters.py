@@ -85,7 +85,7 @@ def _find_undecided_devices(
 ) -> Iterator[str]:
     """Yield the PCI aliases and the kinds of ports whose devices are not in Placement.
 
-    Without a configuration file it is not known whether the devices of aliases are.
+    Without a configuration file no alias is yielded: its devices may be in Placement.
     """
     alias = features.specs.get(ALIAS_SPEC)
     if alias and settings.is_read and not settings.pci_in_placement:

@@ -132,13 +132,13 @@ def parse_settings(files: Iterable[tuple[str, str]]) -> Settings:
                 values[name] = value
             elif name in Settings.__slots__:
                 is_number = name == 'max_placement_results'
-                typed = _parse_positive(value) if is_number else BOOLEANS.get(value.lower())
+                typed = _parse_positive_number(value) if is_number else BOOLEANS.get(value.lower())
                 if typed is None:
                     raise errors.BadFile(path, f'{name}: {value!r}', line)
                 values[name] = typed
     return Settings(**values)
 
 
-def _parse_positive(value: str) -> int | None:
+def _parse_positive_number(value: str) -> int | None:
     """Return the number that a text is; ``None`` if it is no positive number."""
     return int(value) if value.isdecimal() and int(value) > 0 else None

@@ -21,6 +21,7 @@ from placementclient.reading.listing import list_tree_providers
 class ConsumerEditProducer(StateProducer):
     """Plans the edit of one consumer, and refuses amounts for which there is no room.
 
+    :param command: the name of the command, for the plan
     :param edit: returns the consumer after the edit, or raises an error if it cannot have it
     """
 

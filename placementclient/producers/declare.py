@@ -72,7 +72,10 @@ class DeclarationProducer(StateProducer):
 
 
 class InventoryStillUsed(errors.PlacementError):
-    """A change would remove used inventory, or shrink it below its usage; nothing was written."""
+    """A change would remove used inventory, or shrink it below its usage; nothing was written.
+
+    :param used: the notice of each such inventory
+    """
 
     def __init__(self, used: Sequence[Notice]) -> None:
         facts = used[0].facts

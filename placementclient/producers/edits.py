@@ -27,6 +27,7 @@ from placementclient.reading.facets import read_facets
 class EditProducer(StateProducer):
     """Plans one edit of all selected providers.
 
+    :param command: the name of the command, for the plan
     :param with_usages: read the usages too, for a plan that is carried out later
     :ivar remarks: sentences on providers that are passed over, or in use; known once it is planned
     """
@@ -137,7 +138,7 @@ def _require_existing_names(names: Iterable[str], existing: Collection[str], kin
 
 
 def select_providers(client: Client, selection: ProviderSelector) -> list[Provider]:
-    """Return the selected providers by name, also those that lack the class of the selection.
+    """Return the selected providers, even without the class of the selection, sorted by name.
 
     :raises errors.NoSuchProvider: if there is none
     """

@@ -47,7 +47,7 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
     joined = join_trees(snapshot, old_uuid, new_uuid, name)
     successors = joined.successors
     refuse_unaccounted_usage(snapshot, successors)
-    states = {**joined.states, **_merge_states(joined.states, successors)}
+    states = {**joined.states, **_merge_into_successors(joined.states, successors)}
     moved = (
         _rename_provider(state, joined.names.get(uuid, state.name), successors)
         for uuid, state in states.items()
@@ -118,7 +118,7 @@ def _map_to_new_names(tree: Sequence[ProviderState], final: str, *others: str) -
     return names
 
 
-def _merge_states(
+def _merge_into_successors(
     states: Mapping[str, ProviderState], successors: Mapping[str, str]
 ) -> dict[str, ProviderState]:
     """Return each successor with the contents of the provider whose place it takes, by UUID.

@@ -114,7 +114,7 @@ def _find_completed_successors(
     successors: Mapping[str, str],
     old: ProviderState,
     new: ProviderState,
-    final: str,
+    final_name: str,
 ) -> set[str]:
     """Return the UUIDs of the successors that an interrupted replacement has given allocations.
 
@@ -122,7 +122,7 @@ def _find_completed_successors(
     successor. A successor is complete once nothing is left on the provider that it follows.
     """
     left = list(snapshot.tree(old.uuid))
-    if new.name != final or any(state.uuid not in successors for state in left):
+    if new.name != final_name or any(state.uuid not in successors for state in left):
         return set()
     return {
         successors[state.uuid]
@@ -141,16 +141,16 @@ def _is_same_host_by_name(new: ProviderState, old: ProviderState, final_name: st
 
 
 def _find_own_providers(
-    tree: Iterable[ProviderState], old: ProviderState, new: ProviderState, final: str
+    tree: Iterable[ProviderState], old: ProviderState, new: ProviderState, final_name: str
 ) -> set[str]:
     """Return the UUIDs of the children that the new provider had before the replacement began.
 
     Half way, children of the old one are below it too. They keep their names, or have names that
-    begin with the final one and ``_``.
+    begin with ``final_name`` and ``_``.
 
     :param tree: the new provider and all below it
     """
-    of_new = (f'{new.name}:',) if new.name == final else (f'{new.name}:', f'{new.name}_')
+    of_new = (f'{new.name}:',) if new.name == final_name else (f'{new.name}:', f'{new.name}_')
     of_old = tuple(f'{restore_name(old.name, old.uuid)}{mark}' for mark in ':_')
     return {
         state.uuid
