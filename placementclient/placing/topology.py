@@ -52,19 +52,19 @@ class Topology:
         )
 
     @functools.cached_property
-    def tree_kinds(self) -> dict[str, int]:
-        """The number of the kind of each tree, by its root: equal trees have one number."""
-        return self.number_tree_kinds()
+    def tree_numbers(self) -> dict[str, int]:
+        """A number for each tree, by the UUID of its root; equal trees have the same number."""
+        return self.number_trees()
 
-    def number_tree_kinds(self, *, compares_usage: bool = True) -> dict[str, int]:
-        """Return the number of the kind of each tree, by its root; equal trees have one.
+    def number_trees(self, *, compares_usage: bool = True) -> dict[str, int]:
+        """Return a number for each tree, by the UUID of its root; equal trees have the same number.
 
         A tree that shares inventory equals no other: servers of other trees use it up.
 
         :param compares_usage: whether trees with different usages get different numbers
         """
         numbers: dict[object, int] = {}
-        kinds = {}
+        result = {}
         for root, states in self.trees.items():
             places = {state.uuid: place for place, state in enumerate(states)}
             local = tuple(
@@ -79,8 +79,8 @@ class Topology:
             )
             reached = tuple(state.uuid for state in self.list_sharing_providers(root))
             key: object = root if any(map(is_sharing, states)) else (local, reached)
-            kinds[root] = numbers.setdefault(key, len(numbers))
-        return kinds
+            result[root] = numbers.setdefault(key, len(numbers))
+        return result
 
     def make_tree_key(self, root_uuid: str, named_trees: Collection[str]) -> object:
         """Return a key that is equal for trees with the same candidates.
@@ -88,7 +88,7 @@ class Topology:
         :param named_trees: the UUIDs of the trees that the request names; with any, no trees are
             equal
         """
-        return root_uuid if named_trees else self.tree_kinds[root_uuid]
+        return root_uuid if named_trees else self.tree_numbers[root_uuid]
 
     def find_roots_with_class(self, resource_class: str) -> set[str]:
         """Return the UUIDs of the roots of the trees with inventory of a class."""

@@ -125,7 +125,7 @@ def _index_emptied_trees(topology: Topology) -> list[ProviderIndex]:
     The first, for a quick look, has the trees with sharing providers and a few of the others; the
     second has all of them.
     """
-    kinds = topology.number_tree_kinds(compares_usage=False)
+    kinds = topology.number_trees(compares_usage=False)
     trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
     shared = [tree for tree in trees if any(map(is_sharing, tree))]
     others = [tree for tree in trees if not any(map(is_sharing, tree))]
