@@ -12,7 +12,7 @@ from placementclient.model.plans import PlannedRow, RowLabel
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.diagnose import explain_impossible
-from placementclient.planner.infeasibility import Cause, Refused, UndecidedRow
+from placementclient.planner.infeasibility import Cause, PlanRefusal, UndecidedRow
 from placementclient.planner.layout.assignment import AssignmentProblem, find_fixed_usage
 from placementclient.planner.layout.options import AllocatedAmount, ConsumerItem, TargetPart
 from placementclient.planner.layout.target_state import AllocationKey, TargetState
@@ -50,7 +50,7 @@ def assign_targets(
     :param assigned: by allocation, the rows that the operator assigns
     :param timeout: how long to search, in seconds
     :param target_state: of the trees
-    :raises Refused: if there is no such assignment, or none is found in time
+    :raises PlanRefusal: if there is no such assignment, or none is found in time
     """
     _raise_refusal(_find_hidden_usage(snapshot, target_state))
     _raise_refusal(
@@ -65,14 +65,14 @@ def assign_targets(
     if isinstance(result, Impossible):
         raise explain_impossible(target_state, problem, result)
     if result is None:
-        raise Refused([Cause('undetermined', target_state.name, unproved=0, seconds=timeout)])
+        raise PlanRefusal([Cause('undetermined', target_state.name, unproved=0, seconds=timeout)])
     return label_rows(target_state, problem.consumer_items, result)
 
 
 def _raise_refusal(causes: Iterator[Cause]) -> None:
-    """Raise :class:`Refused` if there are causes."""
+    """Raise :class:`PlanRefusal` if there are causes."""
     if found := [*causes]:
-        raise Refused(found)
+        raise PlanRefusal(found)
 
 
 def _find_hidden_usage(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from placementclient.model.inventories import InventoryKey
-from placementclient.planner.infeasibility import ROOM, Cause, Refused
+from placementclient.planner.infeasibility import ROOM, Cause, PlanRefusal
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.options import ConsumerItem
 from placementclient.planner.layout.target_state import TargetState
@@ -16,7 +16,7 @@ from placementclient.planner.solve.search import Impossible
 
 def explain_impossible(
     target_state: TargetState, problem: AssignmentProblem, impossible: Impossible
-) -> Refused:
+) -> PlanRefusal:
     """Return the causes for which a problem has no solution, with the room of each inventory.
 
     All causes are of one kind, the simplest that applies.
@@ -30,7 +30,7 @@ def explain_impossible(
         or [*diagnosis.find_scarce_classes()]
         or [diagnosis.explain_unplaceable_items(impossible)]
     )
-    return Refused(causes, [*diagnosis.list_slack(impossible.free)])
+    return PlanRefusal(causes, [*diagnosis.list_slack(impossible.free)])
 
 
 class _Diagnosis:

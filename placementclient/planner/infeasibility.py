@@ -192,7 +192,7 @@ class UndecidedRow:
         )
 
 
-class Refused(Exception):
+class PlanRefusal(Exception):
     """Trees that change together cannot be planned; only for use in this package.
 
     :param causes: the reasons

@@ -28,7 +28,7 @@ from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import (
     OPEN,
     Cause,
-    Refused,
+    PlanRefusal,
     UndecidedRow,
 )
 from placementclient.planner.joined_trees import find_shared_uuids
@@ -163,7 +163,7 @@ class _Planner:
             try:
                 with self._row_faults.collect():
                     layout = self._build_layout([root])
-            except Refused as refusal:
+            except PlanRefusal as refusal:
                 self._record_unplanned([root], refusal)
             if layout is None or is_check or self._row_faults.errors:
                 continue  # there will be an error: the other trees are laid out for their faults
@@ -188,7 +188,7 @@ class _Planner:
         """
         try:
             change, assignment = self._make_change(layout or self._build_layout(roots))
-        except Refused as refusal:
+        except PlanRefusal as refusal:
             self._plan_possible_trees(roots, refusal)
             return
         if change.is_empty:
@@ -200,7 +200,7 @@ class _Planner:
             cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
             self.unproved.append(cause)
 
-    def _plan_possible_trees(self, roots: Sequence[ProviderState], refusal: Refused) -> None:
+    def _plan_possible_trees(self, roots: Sequence[ProviderState], refusal: PlanRefusal) -> None:
         """Plan those trees as one change that can be planned alone; record the others.
 
         If those are all of the trees, or none, all are recorded as unplanned.
@@ -217,11 +217,11 @@ class _Planner:
                 self._record_unplanned([root], own_refusal)
         self._plan_change(possible)
 
-    def _find_refusal(self, root: ProviderState) -> Refused | None:
+    def _find_refusal(self, root: ProviderState) -> PlanRefusal | None:
         """Return the reasons why a tree cannot be planned even alone; ``None`` if it can."""
         try:
             self._make_change(self._build_layout([root]))
-        except Refused as refusal:
+        except PlanRefusal as refusal:
             return refusal
         return None
 
@@ -229,7 +229,7 @@ class _Planner:
         """Return the change of trees with the assignment of their allocations.
 
         :param layout: their target state, with the assigned rows by allocation
-        :raises Refused: if there is none, or it is too large for one request
+        :raises PlanRefusal: if there is none, or it is too large for one request
         """
         snapshot, spec, (target_state, assigned) = self._snapshot, self._spec, layout
         assignment = assign_targets(snapshot, target_state, spec, assigned, self._solver_timeout)
@@ -238,10 +238,10 @@ class _Planner:
         )
         if len(change.roots) > 1 and len(change.consumers) > MOST_CONSUMERS:
             number, most = len(change.consumers), MOST_CONSUMERS
-            raise Refused([Cause('too-many', target_state.name, consumers=number, most=most)])
+            raise PlanRefusal([Cause('too-many', target_state.name, consumers=number, most=most)])
         return change, assignment
 
-    def _record_unplanned(self, roots: Iterable[ProviderState], refusal: Refused) -> None:
+    def _record_unplanned(self, roots: Iterable[ProviderState], refusal: PlanRefusal) -> None:
         """Record trees as unplanned, each for the same causes."""
         self._causes += refusal.causes
         self._slack += refusal.slack

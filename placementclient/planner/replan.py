@@ -14,7 +14,7 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.assign import assign_targets
 from placementclient.planner.composition import compose_change
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
-from placementclient.planner.infeasibility import Cause, Refused
+from placementclient.planner.infeasibility import Cause, PlanRefusal
 from placementclient.planner.layout.assigned import AssignmentMatcher
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import AllocationKey, TargetState
@@ -50,11 +50,11 @@ def replan_tree(live: Snapshot, plan: Plan, change: Change) -> Change:
     except errors.BadFile as reason:
         cause = Cause('bad-row', change.root_provider_name, reason=str(reason))
         raise Infeasible([cause]) from None
-    except Refused as refusal:
+    except PlanRefusal as refusal:
         raise _make_error(refusal) from None
 
 
-def _make_error(refusal: Refused) -> Infeasible | Undetermined:
+def _make_error(refusal: PlanRefusal) -> Infeasible | Undetermined:
     """Return the error for the causes of a tree that cannot be planned again."""
     if all(cause.kind == 'undetermined' for cause in refusal.causes):
         return Undetermined(refusal.causes)
@@ -86,7 +86,7 @@ def _find_roots(snapshot: Snapshot, change: Change) -> list[ProviderState]:
     """Return the present roots of the trees of a change; refuse a change without one of them."""
     roots = {name: snapshot.providers.get(uuid) for uuid, name in change.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
-        raise Refused([Cause('no-source', name, provider=name) for name in missing])
+        raise PlanRefusal([Cause('no-source', name, provider=name) for name in missing])
     return [root for root in roots.values() if root is not None]
 
 
@@ -99,7 +99,7 @@ def _check_new_children(snapshot: Snapshot, change: Change) -> None:
         state = snapshot.find(provider.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{provider.name}, which the plan makes, is there and not empty'
-            raise Refused([Cause('bad-row', change.root_provider_name, reason=reason)])
+            raise PlanRefusal([Cause('bad-row', change.root_provider_name, reason=reason)])
 
 
 def _select_retained_rows(
@@ -107,7 +107,7 @@ def _select_retained_rows(
 ) -> dict[AllocationKey, list[PlannedRow]]:
     """Return the rows of a change whose allocations still have the same amount.
 
-    :raises Refused: if a target of such a row is no target any more
+    :raises PlanRefusal: if a target of such a row is no target any more
     :return: the rows by allocation
     """
     retained: dict[AllocationKey, list[PlannedRow]] = {}
@@ -120,7 +120,7 @@ def _select_retained_rows(
         for row in rows:
             if (row.to_provider, row.to_resource_class) not in targets:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
-                raise Refused([Cause('bad-row', target_state.name, reason=reason)])
+                raise PlanRefusal([Cause('bad-row', target_state.name, reason=reason)])
         retained[key] = rows
     return retained
 

@@ -12,7 +12,7 @@ from placementclient.model.inventories import InventoryKey
 from placementclient.model.plans import PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner.infeasibility import Cause, Refused
+from placementclient.planner.infeasibility import Cause, PlanRefusal
 from placementclient.planner.layout.options import (
     AllocatedAmount,
     ConsumerItem,
@@ -45,7 +45,7 @@ class AssignmentProblem:
 
     :ivar consumer_items: for each item its consumer and its allocations
     :ivar keys: for each bin its inventory
-    :raises Refused: if a consumer has no target, or too many options
+    :raises PlanRefusal: if a consumer has no target, or too many options
     """
 
     def __init__(
@@ -113,9 +113,9 @@ class AssignmentProblem:
         return consumer.amount(*key) if key in self._target_state.targets else 0
 
     def _raise_refusal(self) -> None:
-        """Raise :class:`Refused` if a consumer could not get items."""
+        """Raise :class:`PlanRefusal` if a consumer could not get items."""
         if self._causes:
-            raise Refused(self._causes)
+            raise PlanRefusal(self._causes)
 
     def _group_classes(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the UUID of each source with each group of its classes that one target gets."""

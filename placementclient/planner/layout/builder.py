@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from placementclient.model.inventories import Inventory, InventoryKey
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import ALL, Addition, Spec
-from placementclient.planner.infeasibility import Cause, Refused
+from placementclient.planner.infeasibility import Cause, PlanRefusal
 from placementclient.planner.layout.providers import TargetProviders
 from placementclient.planner.layout.target_state import (
     InventoryFlow,
@@ -32,7 +32,7 @@ def build_target_state(
     :param planned: the names of the providers in the plan that is made again; ``None``: it is the
         first plan
     :param created: by the name of a new provider the name of the tree that gets it; extended here
-    :raises Refused: if the trees do not suit the specification
+    :raises PlanRefusal: if the trees do not suit the specification
     """
     created = {} if created is None else created
     target_state = TargetState(roots, spec.together)
@@ -49,7 +49,7 @@ def build_target_state(
         causes += _apply_whole_entries(target_state)
         causes += _limit_reserves(target_state, moved, reserving)
     if causes:
-        raise Refused(causes)
+        raise PlanRefusal(causes)
     providers = target_state.providers
 
     def count_ancestors(provider: TargetProvider) -> int:

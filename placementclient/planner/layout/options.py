@@ -18,7 +18,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory, InventoryKey
 from placementclient.model.plans import PlannedRow
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.infeasibility import Cause, Refused
+from placementclient.planner.infeasibility import Cause, PlanRefusal
 from placementclient.planner.layout.target_state import (
     Target,
     TargetProvider,
@@ -111,7 +111,7 @@ class ConsumerJudge:
     def list_acceptable_items(self) -> Iterator[ConsumerItem]:
         """Yield the items with the options that the service accepts; dependent items become one.
 
-        :raises Refused: if there are too many options to try
+        :raises PlanRefusal: if there are too many options to try
         """
         are_one = self._wrong or not self._are_items_independent()
         for items in [self._items] if are_one else ([item] for item in self._items):
@@ -202,11 +202,11 @@ class ConsumerJudge:
 
 
 def refuse_too_many_options(count: int, consumer: Consumer, target_state: TargetState) -> None:
-    """Raise :class:`Refused` if a consumer has more than :data:`MOST_OPTIONS` options."""
+    """Raise :class:`PlanRefusal` if a consumer has more than :data:`MOST_OPTIONS` options."""
     if count > MOST_OPTIONS:
         advice = f'has more than {MOST_OPTIONS:,} ways to go: name its places with --assignments'
         reason = f'{consumer.uuid} {advice}'
-        raise Refused([Cause('undecidable', target_state.name, reason=reason)])
+        raise PlanRefusal([Cause('undecidable', target_state.name, reason=reason)])
 
 
 def _list_target_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:

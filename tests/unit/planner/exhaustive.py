@@ -7,7 +7,7 @@ from collections import Counter
 
 from placementclient.model.inventories import InventoryKey
 from placementclient.planner import planner
-from placementclient.planner.infeasibility import Refused
+from placementclient.planner.infeasibility import PlanRefusal
 from placementclient.planner.layout.builder import build_target_state
 from tests.unit.planner.service import NotAccepted, allocations_of, reshaped, usages, with_empty
 
@@ -154,7 +154,7 @@ def assigned_parts(rows, targets, amount):
             and row.to_resource_class in (None, target.key.resource_class)
         ]
         if not matching:
-            raise Refused([])
+            raise PlanRefusal([])
         target = ([target for target in matching if not target.stays] or matching)[0]
         parts[target.key] += row.amount or amount
     return tuple(sorted((*key, part) for key, part in parts.items()))

@@ -19,7 +19,7 @@ from placementclient.changes.rollback import merge_rollback
 from placementclient.model.plans import RowLabel
 from placementclient.planner import planner
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
-from placementclient.planner.infeasibility import Refused
+from placementclient.planner.infeasibility import PlanRefusal
 from tests.unit.planner.exhaustive import Holding, TooMany, places, solutions_of
 from tests.unit.planner.random_reshapes import KINDS, cases
 from tests.unit.planner.service import NotAccepted, allocations_of, carried_out, reshaped
@@ -32,7 +32,7 @@ def disagreement(case, counts):
     """
     try:
         solutions = solutions_of(case)
-    except (Refused, TooMany) as failure:
+    except (PlanRefusal, TooMany) as failure:
         counts[type(failure).__name__] += 1
         return None
     try:
