@@ -320,7 +320,7 @@ def describe_gained_traits(cloud: DrainCloud, moves: Iterable[ServerMove]) -> It
 def _describe_unplaced_servers(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
     """Yield a sentence for each kind of servers without a place."""
     totals, placed = Counter[str](), Counter[str]()
-    for kind, count in packing.problem.counts.items():
+    for kind, count in packing.problem.server_counts.items():
         words = _describe_request(cloud, packing.problem.requests[kind])
         totals[words] += count
         placed[words] += len(packing.places[kind])

@@ -69,7 +69,7 @@ def _format_lines(
     :param fallback: the hosts without PCPU that have candidates of the second request of Nova
     :param group_hosts: the condition of the server group on the host
     """
-    if explanation.is_met:
+    if explanation.has_candidates:
         yield f'Placement can meet it: candidates on {_describe_tree_count(explanation.offer)}.'
     else:
         yield 'The request cannot be met.'
@@ -90,7 +90,7 @@ def _format_lines(
     # One candidate for each tree needs no line, unless some are lost.
     if made is not None and (made.total > len(made.trees) or made.least_lost_tree_count):
         yield from _describe_candidates(made, most_trees)
-    if not explanation.is_met:
+    if not explanation.has_candidates:
         yield from _describe_causes(explanation)
 
 
@@ -189,7 +189,7 @@ def make_explanation_record(
     :param fallback: the hosts without PCPU that have candidates of the second request of Nova
     """
     record = {
-        'can_be_met': explanation.is_met,
+        'can_be_met': explanation.has_candidates,
         'trees_with_candidates': explanation.offer.tree_count,
         'is_cut': explanation.offer.is_cut,
         'trees': explanation.tree_count,

@@ -261,8 +261,8 @@ def check(snapshot, request, candidates, case):
     assert certain <= granted <= {option for _, option, _ in expected}, case
     roots = {root for root, _, _ in expected}
     explained = explain_request(request, index_snapshot(snapshot), most_trees=1)
-    assert (explained.is_met, explained.offer.tree_count) == (bool(roots), len(roots)), case
-    assert explained.is_met == bool(granted) or not certain, case
+    assert (explained.has_candidates, explained.offer.tree_count) == (bool(roots), len(roots)), case
+    assert explained.has_candidates == bool(granted) or not certain, case
     topology = Topology(snapshot)
     if not any(map(is_sharing, snapshot.providers.values())):
         number = candidate_count.count_candidates(topology, request)

@@ -141,7 +141,7 @@ class ExplainCandidate(DocumentCommand):
         except BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
             raise UsageError(str(wrong)) from None
-        if not answer.explanation.is_met:
+        if not answer.explanation.has_candidates:
             self.exit_status = ExitStatus.INFEASIBLE
         return self._format_answer(answer)
 
@@ -179,7 +179,7 @@ class ExplainCandidate(DocumentCommand):
                 self.log.warning(hint.removeprefix('. '))
             explanation = self._explain_known_names(question.first, unknown)
         fallback = None
-        is_complete = explanation.is_met or unknown != inquiry.NOTHING
+        is_complete = explanation.has_candidates or unknown != inquiry.NOTHING
         if question.second is not None and not is_complete:
             fallback = inquiry.count_trees_without_pcpu(self.client, question.second)
         return _Answer(question, explanation, fallback)
@@ -224,13 +224,13 @@ class ExplainCandidate(DocumentCommand):
         self.warn(service_faults.list_service_faults(snapshot, first))
         index = matching.index_snapshot(snapshot)
         result = explanation.explain_request(first, index, most_trees=self.args.hosts)
-        if server is not None and result.is_met:
+        if server is not None and result.has_candidates:
             limited = first._replace(limit=server.nova_request.first.limit)
             result = replace(
                 result, count=candidate_count.count_candidates(index.topology, limited)
             )
         fallback = None
-        if second is not None and not result.is_met:
+        if second is not None and not result.has_candidates:
             fallback = explanation.count_trees_without_pcpu(second, index)
         return _Answer(question, result, fallback)
 

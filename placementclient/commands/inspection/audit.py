@@ -289,7 +289,7 @@ class AuditCloud(ChangeCommand):
             self.client,
             cloud.topology,
             cloud.lists.servers or {},
-            cloud.records,
+            cloud.nova_records,
             is_nova_asked=facts.is_nova_asked,
         )
         proof.check_consumers_gone(sorted(facts.gone))

@@ -124,7 +124,7 @@ class Cloud:
         return find_hosts_of_cells_down(self.lists.services or ())
 
     @cached_property
-    def records(self) -> NovaRecords:
+    def nova_records(self) -> NovaRecords:
         """The records of Nova and the word of the operator that decide which allocations may go."""
         lists = self.lists
         return NovaRecords(
@@ -134,7 +134,7 @@ class Cloud:
     @cached_property
     def judge(self) -> EvidenceJudge:
         """Judges which allocations may be freed, by the records of Nova."""
-        return EvidenceJudge(self.topology, self.records, is_presumed=self.lists.is_nova_asked)
+        return EvidenceJudge(self.topology, self.nova_records, is_presumed=self.lists.is_nova_asked)
 
     @cached_property
     def nova_classes(self) -> set[str]:
@@ -338,7 +338,7 @@ class AuditedConsumer:
 
     @property
     def is_orphan(self) -> bool:
-        """True if Nova has no server with the consumer's UUID, or only a deleted one."""
+        """True if it holds classes of Nova, which has no such server, or is known to be gone."""
         cloud, uuid = self.cloud, self.consumer.uuid
         if uuid in cloud.lists.gone or uuid in cloud.deleted:
             return True

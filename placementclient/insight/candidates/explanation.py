@@ -61,7 +61,7 @@ class Explanation:
     count: CandidateCount | None = None
 
     @property
-    def is_met(self) -> bool:
+    def has_candidates(self) -> bool:
         """True if the request has candidates."""
         return self.offer.tree_count > 0
 
@@ -90,7 +90,7 @@ def explain_request(
     }
     offer = offer or TreeCount(len(matcher.find_satisfying_trees(frozenset(required))))
     explanation = Explanation(offer, len(topology.trees), alone, names=names)
-    if explanation.is_met:
+    if explanation.has_candidates:
         return explanation
     return _explain_unmet_request(explanation, request, index, matcher, ask, most_trees)
 

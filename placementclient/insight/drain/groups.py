@@ -85,7 +85,7 @@ def find_patterns(problem: PackingProblem, group: AlikeHosts) -> list[Pattern] |
         return None
     pieces = list(group.options)
     # The number of servers of each kind limits its pieces like a room.
-    room = (*group.room, *(problem.counts[kind] for kind, _ in pieces))
+    room = (*group.room, *(problem.server_counts[kind] for kind, _ in pieces))
     amounts = [(*group.needs[piece], (len(group.room) + at, 1)) for at, piece in enumerate(pieces)]
     full: list[Pattern] = []
     for steps, chosen in enumerate(_list_patterns(amounts, room), 1):

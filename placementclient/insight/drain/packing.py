@@ -52,7 +52,7 @@ class Packing:
 
     @property
     def server_count(self) -> int:
-        return sum(self.problem.counts.values())
+        return sum(self.problem.server_counts.values())
 
     @property
     def placed_count(self) -> int:

@@ -71,7 +71,8 @@ class PatternModel:
         counts = {}
         for piece in group.options:
             fitting = len(group.hosts) * group.count_fitting_servers(piece)
-            counts[piece] = self.model.new_int_var(0, min(problem.counts[piece.kind], fitting), '')
+            most = min(problem.server_counts[piece.kind], fitting)
+            counts[piece] = self.model.new_int_var(0, most, '')
         self._limit_amounts(group, counts)
         return counts
 
@@ -117,7 +118,7 @@ class PatternModel:
             for piece, count in counts.items():
                 by_kind[piece.kind].append(count)
         for kind, terms in by_kind.items():
-            self.model.add(sum(terms) <= problem.counts[kind])
+            self.model.add(sum(terms) <= problem.server_counts[kind])
 
     def _limit_pool_usage(self, problem: PackingProblem) -> None:
         pools = defaultdict[Pool, list['cp_model.LinearExpr']](list)

@@ -97,7 +97,7 @@ class PackingProblem:
     _fits: dict[tuple[KindNumber, ShapeNumber], ShapeFit | None] = field(default_factory=dict)
 
     @cached_property
-    def counts(self) -> Mapping[KindNumber, int]:
+    def server_counts(self) -> Mapping[KindNumber, int]:
         """The number of servers of each kind."""
         return {kind: len(servers) for kind, servers in self.servers.items()}
 

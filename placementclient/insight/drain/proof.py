@@ -55,7 +55,7 @@ def fill_by_best_fit(problem: PackingProblem) -> Packing:
     """Return the packing of the largest servers first, each on the fullest host with room."""
     packing = Packing(problem)
     packing.rank_hosts(problem.host_numbers, problem.servers)
-    packing.places = packing.fill_hosts(problem.counts)
+    packing.places = packing.fill_hosts(problem.server_counts)
     return packing
 
 
@@ -77,14 +77,14 @@ def _bound_placed_servers(
         for name, place in shape.totals.items()
         if place in shape.pooled_sums
     }
-    least = sum(problem.counts[kind] for kind in possible)
+    least = sum(problem.server_counts[kind] for kind in possible)
     for name in sorted({name for totals in sizes.values() for name in totals} - pooled):
         free = sum(
             number * max(0, room[shapes[shape].totals[name]])
             for shape, room, number in rooms
             if name in shapes[shape].totals
         )
-        pairs = ((sizes[kind].get(name, 0), problem.counts[kind]) for kind in possible)
+        pairs = ((sizes[kind].get(name, 0), problem.server_counts[kind]) for kind in possible)
         least = min(least, _count_fitting_servers(free, sorted(pairs)))
     return least
 
@@ -158,7 +158,7 @@ def _distribute_servers(
             _place_by_patterns(packing, share)
         elif not _place_by_best_fit(packing, share):
             failed.append(share.number)
-    missing = {kind: n - len(packing.places[kind]) for kind, n in problem.counts.items()}
+    missing = {kind: n - len(packing.places[kind]) for kind, n in problem.server_counts.items()}
     packing.rank_hosts(problem.host_numbers, problem.servers)
     for kind, placed in packing.fill_hosts(missing).items():
         packing.places[kind] += placed

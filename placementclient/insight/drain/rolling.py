@@ -14,7 +14,7 @@ from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, 
 from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict
-from placementclient.insight.drain.problem import build_problem, group_by_kind
+from placementclient.insight.drain.problem import ServersByKind, build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT, pack_servers
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
@@ -127,11 +127,11 @@ class _RollingSearch:
         self._kinds = {
             server.server: cloud.find_kind_by_strict_request(server) for server in occupants.servers
         }
-        self._problem = build_problem(cloud, self._group_by_kind(occupants.servers), ())
+        self._problem = build_problem(cloud, self._group_by_strict_kind(occupants.servers), ())
         self._packing = Packing(self._problem)
         self._packing.rank_hosts(self._problem.host_numbers, self._problem.servers)
 
-    def _group_by_kind(self, servers: Iterable[ServerMove]) -> dict[KindNumber, list[ServerMove]]:
+    def _group_by_strict_kind(self, servers: Iterable[ServerMove]) -> ServersByKind:
         return group_by_kind(servers, lambda server: self._kinds[server.server])
 
     def empty_batches(self, batches: Iterable[HostBatch], effort: float = 0) -> list[HostBatch]:
@@ -147,7 +147,7 @@ class _RollingSearch:
         :param effort: of the exact search, if the quick one leaves servers over; 0: quick alone
         """
         leaving = (server for uuid in batch for server in self._on[uuid].values())
-        servers, packing = self._group_by_kind(leaving), self._packing
+        servers, packing = self._group_by_strict_kind(leaving), self._packing
         waiting = [server for kind in servers for server in servers[kind]]
         places = packing.find_places({kind: len(servers[kind]) for kind in servers}, batch)
         moves = list(self._problem.list_moves(servers, places))

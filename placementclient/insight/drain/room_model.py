@@ -48,7 +48,7 @@ class RoomModel:
         self._leaving = [
             self.model.new_int_var(0, len(alike.servers), '') for alike in room.movable
         ]
-        self._coming = self._add_arrivals(room.problem.host_numbers, room.problem.counts)
+        self._coming = self._add_arrivals(room.problem.host_numbers, room.problem.server_counts)
         self._new = self._add_arrivals(sorted(room.chosen), {room.new_kind: room.new_count})
         self.move_count = sum(self._leaving)
         self._limit_taken_amounts()
