@@ -21,7 +21,7 @@ FORMATTING = [
 PROGRAM = 'placementclient.program'
 COMMANDS = 'openstack.placement.v1'
 #: The group of the commands that only the program ``placement`` has.
-OWN = command_help.find_subject('batch')
+OWN = command_help.extract_subject('batch')
 
 project = 'python-placementclient'
 copyright = 'The python-placementclient developers'
@@ -65,7 +65,7 @@ class CommandGroup(sphinxext.AutoprogramCliffDirective):
         group = self.options['command']
         namespace, application = (PROGRAM, 'placement') if group == OWN else (COMMANDS, 'openstack')
         found = commandmanager.CommandManager(namespace)
-        chosen = [name for name in found.commands if command_help.find_subject(name) == group]
+        chosen = [name for name in found.commands if command_help.extract_subject(name) == group]
         self.env = self.state.document.settings.env
         loaded = {name: self._load_command(found, name) for name in chosen}
         return self._generate_command_nodes(loaded, application)
@@ -98,7 +98,7 @@ def write_command_pages(app):
         for name in commandmanager.CommandManager(namespace).commands
     ]
     pages = {}
-    for group in sorted({command_help.find_subject(name) for name in names}):
+    for group in sorted({command_help.extract_subject(name) for name in names}):
         title = 'batch and complete' if group == OWN else group
         line = '=' * len(title)
         text = f'{line}\n{title}\n{line}\n\n.. command-group::\n   :command: {group}\n'

@@ -123,11 +123,11 @@ class WrongFile(BadFile):
         self._end = f'{needed.name}{remedy or needed.remedy}'
         super().__init__(path, f'{mistake}; expected: {self._end}', line)
 
-    def name_swap(self, taker: str, other: str) -> BadFile:
+    def with_swapped_options(self, taker: str, other: str) -> BadFile:
         """Return the same error with two options, each with the file of the other."""
         return BadFile(self.path, f'{self.mistake}. The files of {taker} and {other} are swapped')
 
-    def name_taker(self, taker: str, flags: Container[str]) -> BadFile:
+    def with_taker(self, taker: str, flags: Container[str]) -> BadFile:
         """Return the same error with the option or the argument that took the file.
 
         :param flags: the options of the command; those of others are not named

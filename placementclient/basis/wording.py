@@ -115,7 +115,7 @@ def format_install_command(extra: str) -> str:
     )
 
 
-def insert_program(text: str, program: str) -> str:
+def replace_program(text: str, program: str) -> str:
     """Return a text with a program in place of ``placement`` in the commands that it names."""
     return text if program == 'placement' else _OWN_COMMAND.sub(program, text)
 
@@ -130,12 +130,12 @@ def split_last_command(line: str) -> tuple[str, str]:
     return (match['text'] or '', match['command']) if match else (line, '')
 
 
-def strip_credentials(text: str) -> str:
+def mask_credentials(text: str) -> str:
     """Return a text with ``***`` instead of user and password in its URLs."""
     return re.sub(r'(?<=://)[^/?#\s]*@', '***@', text)
 
 
-def insert_names(text: str, names: Mapping[str, str]) -> str:
+def add_names_to_uuids(text: str, names: Mapping[str, str]) -> str:
     """Return a text with the name after each UUID that has none yet: ``UUID (NAME)``."""
     for uuid, name in names.items():
         # A name may have anything in it.

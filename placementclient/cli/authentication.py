@@ -78,7 +78,7 @@ class AuthenticationByOptions(Authentication):
 
         super().__init__(argv)
         # OpenStackClient takes variables for a cloud with a password, OS_TOKEN and OS_ENDPOINT too.
-        auth_type = 'password' if _find_authentication_variables() else _choose_auth_type(argv)
+        auth_type = 'password' if _list_authentication_variables() else _choose_auth_type(argv)
         try:
             loading.register_auth_argparse_arguments(self.parser, self._argv, default=auth_type)
         except exceptions.NoMatchingPlugin as unknown:
@@ -119,8 +119,8 @@ class AuthenticationByCloud(Authentication):
         self.parser.set_defaults(insecure=None)
         auth.build_auth_plugins_option_parser(self.parser)
         defaults = {'interface': 'public', 'auth_type': _choose_auth_type(argv)}
-        _refuse_unreadable_clouds('OS_CLIENT_CONFIG_FILE', loader.CONFIG_FILES)
-        _refuse_unreadable_clouds('OS_CLIENT_SECURE_FILE', loader.SECURE_FILES)
+        _refuse_unreadable_clouds_file('OS_CLIENT_CONFIG_FILE', loader.CONFIG_FILES)
+        _refuse_unreadable_clouds_file('OS_CLIENT_SECURE_FILE', loader.SECURE_FILES)
         try:
             self._clouds = client_config.OSC_Config(override_defaults=defaults)
         except exceptions.ConfigException as unusable:
@@ -156,7 +156,7 @@ class AuthenticationByCloud(Authentication):
         return errors.PlacementError(f'{reason.rstrip(".")}{hint}')
 
 
-def _refuse_unreadable_clouds(variable: str, paths: Sequence[str]) -> None:
+def _refuse_unreadable_clouds_file(variable: str, paths: Sequence[str]) -> None:
     """Raise an error if the file of clouds cannot be read: the SDK would take another one.
 
     :param variable: the environment variable with its path
@@ -214,10 +214,10 @@ def is_cloud_selected(options: argparse.Namespace, argv: Sequence[str]) -> bool:
     if options.os_cloud:
         return True
     is_typed = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)
-    return not is_typed and not _find_authentication_variables()
+    return not is_typed and not _list_authentication_variables()
 
 
-def _find_authentication_variables() -> set[str]:
+def _list_authentication_variables() -> set[str]:
     """Return the names of the ``OS_*`` variables that do more than select a cloud."""
     return {name for name in os.environ if name.startswith('OS_')} - _SELECTORS
 

@@ -39,7 +39,9 @@ class BatchRunner:
         shell = type(program)(existing=program.client_manager)
         self._program, self._shell = program, shell
         actions = command_help.list_actions(shell.parser)
-        self._options = {_strip_value(text) for action in actions for text in action.option_strings}
+        self._options = {
+            _strip_option_value(text) for action in actions for text in action.option_strings
+        }
         self._is_for_terminal = not is_data and program.stdout.isatty()
         self._stdout, self._stderr = _ThreadStream(sys.stdout), _ThreadStream(sys.stderr)
         shell.stdin, shell.stdout, shell.stderr = sys.stdin, self._stdout, self._stderr
@@ -82,7 +84,7 @@ class BatchRunner:
         return (
             endpoint is not None
             and endpoint.is_read
-            and self._options.isdisjoint(map(_strip_value, arguments))
+            and self._options.isdisjoint(map(_strip_option_value, arguments))
             and self._program.client_manager.has_negotiated(options.os_placement_api_version)
         )
 
@@ -156,6 +158,6 @@ def _run_for_status(run: Callable[[], int]) -> int:
         return exit.code if isinstance(exit.code, int) else errors.ExitStatus.DONE
 
 
-def _strip_value(word: str) -> str:
+def _strip_option_value(word: str) -> str:
     """Return the option in a word of a command line, without its value."""
     return word.partition('=')[0] if word.startswith('--') else word[:2]

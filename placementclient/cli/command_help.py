@@ -66,7 +66,7 @@ _OTHER_NAMES = {
 }
 
 
-def find_subject(command: str) -> str:
+def extract_subject(command: str) -> str:
     """Return ``'resource provider'`` of ``'resource provider list'``."""
     return ' '.join(command.split()[:-1][:DEPTH]) or 'this program'
 
@@ -80,8 +80,8 @@ def format_overview(
     :param width: the length of the longest line, in characters
     """
     chosen = [name for name in commands if f'{name} '.startswith(f'{beginning} '.lstrip())]
-    ordered = sorted(chosen, key=lambda name: (' ' not in name, find_subject(name), name))
-    for heading, group in itertools.groupby(ordered, find_subject):
+    ordered = sorted(chosen, key=lambda name: (' ' not in name, extract_subject(name), name))
+    for heading, group in itertools.groupby(ordered, extract_subject):
         yield f'\n{heading}:'
         names = list(group)
         longest = max(map(len, names))
@@ -90,7 +90,7 @@ def format_overview(
             yield from wrap_words(line, width, ' ' * (longest + 4))
 
 
-def format_tasks() -> Iterator[str]:
+def format_daily_tasks() -> Iterator[str]:
     """Yield one screen of lines with the daily tasks and their commands, and with the next help."""
     tasks = _read_pairs('tasks.txt')
     longest = max(map(len, tasks))
@@ -116,7 +116,7 @@ def _read_pairs(file: str) -> dict[str, str]:
     return {first: second for first, _, second in rows}
 
 
-def explain_missing_arguments(message: str, parser: argparse.ArgumentParser) -> str:
+def describe_missing_arguments(message: str, parser: argparse.ArgumentParser) -> str:
     """Return the help of the positional arguments that an error says are missing, if all are."""
     helps = {
         str(action.metavar): str(action.help).removesuffix('.')
@@ -157,9 +157,11 @@ def suggest_arguments(
         options = _list_documented_options(parsers)
         names = [word.partition('=')[0].lstrip('-') for word in typed if word[:2] == '--']
         near = find_closest_words([name for name in names if name not in options], options)
-        return _suggest_options(near)
+        return _format_option_suggestion(near)
     if message.startswith(_UNKNOWN):
-        return _suggest_instead_of_unknown(parsers, message.removeprefix(_UNKNOWN).split(), typed)
+        return _suggest_for_unknown_arguments(
+            parsers, message.removeprefix(_UNKNOWN).split(), typed
+        )
     if match := _WRONG_CHOICE.match(message):
         actions = (action for parser in parsers for action in list_actions(parser))
         choices = (a.choices or () for a in actions if '/'.join(a.option_strings) == match[1])
@@ -167,7 +169,7 @@ def suggest_arguments(
     return ''
 
 
-def _suggest_instead_of_unknown(
+def _suggest_for_unknown_arguments(
     parsers: Sequence[argparse.ArgumentParser], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
     """Return a sentence on what unknown arguments of a command may mean, or an empty text.
@@ -177,34 +179,35 @@ def _suggest_instead_of_unknown(
     """
     options = _list_documented_options(parsers)
     words = [word.partition('=')[0].lstrip('-') for word in unknown if word.startswith('-')]
-    for word in _list_positional_arguments(parsers):
+    for word in _list_positional_names(parsers):
         if word in words:
             return f'. Type the {word} without --{word}'
-    if form := _suggest_other_command(parsers, options, unknown, typed):
+    if form := _suggest_for_surplus_words(parsers, options, unknown, typed):
         return form
     if meant := [_SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options]:
-        return _suggest_options(meant)
-    return _suggest_near_options(parsers[0].prog, words, options)
+        return _format_option_suggestion(meant)
+    return _suggest_similar_options(parsers[0].prog, words, options)
 
 
-def _suggest_near_options(program: str, words: Sequence[str], options: Sequence[str]) -> str:
+def _suggest_similar_options(program: str, words: Sequence[str], options: Sequence[str]) -> str:
     """Return a sentence on options like unknown ones, and on the commands that have the first."""
     near = find_closest_words([word for word in words if word[1:]], options)
     # The name of the program is one word.
     if not words or ' ' not in program:
-        return _suggest_options(near)
+        return _format_option_suggestion(near)
     if not near and 'column' not in options and _OUTPUT & set(words):
         return '. The command prints no table'
-    return f'{_suggest_options(near)}{_describe_commands_with(f"--{words[0]}")}'.replace('?.', '?')
+    commands = _describe_commands_with_option(f'--{words[0]}')
+    return f'{_format_option_suggestion(near)}{commands}'.replace('?.', '?')
 
 
-def _suggest_options(near: Iterable[str]) -> str:
+def _format_option_suggestion(near: Iterable[str]) -> str:
     """Return a suggestion of options, given without their dashes."""
     hint = format_suggestion(f'--{option}' for option in near)
     return f'. {hint}' if hint else ''
 
 
-def _describe_commands_with(option: str) -> str:
+def _describe_commands_with_option(option: str) -> str:
     """Return a sentence with the commands that have an option; empty: none has it."""
     commands = [
         point.name.replace('_', ' ')
@@ -225,12 +228,12 @@ def _list_documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list
     return [option.lstrip('-') for action in shown for option in action.option_strings]
 
 
-def _list_positional_arguments(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
+def _list_positional_names(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
     found = (a for parser in parsers for a in list_actions(parser) if not a.option_strings)
     return [str(action.metavar or action.dest).strip('<>') for action in found]
 
 
-def _suggest_other_command(
+def _suggest_for_surplus_words(
     parsers: Sequence[argparse.ArgumentParser],
     options: Sequence[str],
     unknown: Sequence[str],
@@ -243,16 +246,16 @@ def _suggest_other_command(
         return f'. Type: {" ".join(f"--resource {word}" for word in unknown)}'
     if unknown[0].replace('.', '').isdecimal():
         return f'. A value follows its = without a blank: NAME={unknown[0]}'
-    return _find_line_with_arguments(parsers[0].prog, options, unknown, typed)
+    return _suggest_line_with_words(parsers[0].prog, options, unknown, typed)
 
 
-def _find_line_with_arguments(
+def _suggest_line_with_words(
     program: str, options: Sequence[str], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
     """Return the line of another command, or the option, that takes the unknown arguments."""
     before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']
     if program.endswith('inventory set'):
-        words = [*before, '--amend', *_list_amendments(unknown)]
+        words = [*before, '--amend', *_make_resource_options(unknown)]
         return f'. Type: placement resource provider inventory set {shlex.join(words)}'
     forms = (form for end, form in _OTHER_FORMS.items() if program.endswith(end))
     command, option = next(forms, ('', ''))
@@ -276,7 +279,7 @@ def _find_show_command(program: str, count: int) -> str:
     return ''
 
 
-def _list_amendments(words: Sequence[str]) -> Iterator[str]:
+def _make_resource_options(words: Sequence[str]) -> Iterator[str]:
     """Yield ``--resource VCPU=64`` for the arguments ``VCPU --total 64`` of another command."""
     fields = _FIELD.findall(' '.join(words[1:])) or [('total', 'TOTAL')]
     for field, value in fields:
@@ -284,7 +287,7 @@ def _list_amendments(words: Sequence[str]) -> Iterator[str]:
         yield from ('--resource', f'{words[0]}{name}={value}')
 
 
-def strip_arguments(words: Sequence[str], commands: Iterable[str]) -> Sequence[str]:
+def extract_command_words(words: Sequence[str], commands: Iterable[str]) -> Sequence[str]:
     """Return the words that name an unknown command: ``reshape verfy`` of ``reshape verfy a.json``.
 
     :param commands: the names of the known commands
@@ -296,7 +299,7 @@ def strip_arguments(words: Sequence[str], commands: Iterable[str]) -> Sequence[s
     return words[: max(first_unknown, last_known) + 1]
 
 
-def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:
+def find_meant_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:
     """Return the commands, or the group of commands, that an unknown command may mean.
 
     :param words: the typed words

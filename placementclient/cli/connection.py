@@ -105,7 +105,7 @@ class Connection:
 
     def has_negotiated(self, version: str) -> bool:
         """Return whether a client has negotiated a microversion with the service already."""
-        return version in self._clients and self._clients[version].is_settled
+        return version in self._clients and self._clients[version].is_microversion_settled
 
     def copy_for_version(self, version: str) -> Connection:
         """Return a copy of this connection, for a command that runs beside others."""
@@ -135,7 +135,7 @@ class Connection:
         from placementclient.cli import authentication
 
         if (self._options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) == plugin.DIRECT:
-            plugin.refuse_cloud_beside_embedded(self._argv)
+            plugin.refuse_cloud_beside_embedded_service(self._argv)
         elif authentication.is_cloud_selected(self._options, self._argv):
             return authentication.AuthenticationByCloud(self._argv)
         return authentication.AuthenticationByOptions(self._argv)
@@ -153,7 +153,7 @@ def _read_environment_once(session: Session) -> None:
     session.session.trust_env = bool(request.getproxies()) or any(map(os.path.exists, files))
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_connection_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a connection that all auth types have."""
     group = parser.add_argument_group(
         'connection options',

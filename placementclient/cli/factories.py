@@ -62,7 +62,7 @@ class ListedCommand:
 
     def get_description(self) -> str:
         """Return the first line of the help."""
-        return _read_summaries()[self._factory.path]
+        return _read_summaries_by_class()[self._factory.path]
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._command, name)
@@ -73,7 +73,7 @@ class ListedCommand:
 
 
 @functools.cache
-def _read_summaries() -> Mapping[str, str]:
+def _read_summaries_by_class() -> Mapping[str, str]:
     """Return the summary of each command, by the path of its class."""
     from placementclient.cli import command_help, entry_points
 

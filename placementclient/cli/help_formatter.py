@@ -82,7 +82,7 @@ class HelpFormatter(argparse.HelpFormatter):
     def _close_groups(self) -> None:
         """Format the groups since the last text, and add their lines to the help."""
         for heading in sorted(self._groups, key=OUTPUT.__eq__):
-            shown = [part for part in self._groups[heading] if _is_shown(part)]
+            shown = [part for part in self._groups[heading] if _is_shown_in_help(part)]
             if shown:
                 texts = _OUTPUT_HELP if heading == OUTPUT else {}
                 lines = (line for part in shown for line in self._lay_out(part, texts))
@@ -156,7 +156,7 @@ def _is_continuation(before: str, line: str) -> bool:
     return line.startswith('    ') if is_item else not (line + before).startswith(' ')
 
 
-def _is_shown(part: argparse.Action | str) -> bool:
+def _is_shown_in_help(part: argparse.Action | str) -> bool:
     """Return whether the help shows an option, or the text of a group."""
     return isinstance(part, str) or part.help != argparse.SUPPRESS
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from placementclient import DISTRIBUTION
 from placementclient.basis import errors
-from placementclient.basis.wording import strip_credentials
+from placementclient.basis.wording import mask_credentials
 from placementclient.cli import factories
 from placementclient.client import endpoints, microversion
 
@@ -75,12 +75,12 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
     """Add the options that all commands of the plugin share; OpenStackClient calls it."""
     is_beside_peer = PEER_PLUGIN in sys.modules
     if is_beside_peer:
-        _take_over_client()
+        _replace_osc_placement_client()
     # Of osc-placement's options, this one has the default that ours has.
-    return add_options(parser, has_api_version=is_beside_peer)
+    return add_shared_options(parser, has_api_version=is_beside_peer)
 
 
-def _take_over_client() -> None:
+def _replace_osc_placement_client() -> None:
     """Let the commands use the client of this package, even if osc-placement is installed too.
 
     The commands that both have are also entry points of ``openstack.extension``, the group that
@@ -98,7 +98,7 @@ def _make_client_beside_osc_placement(instance: ClientManager) -> Client:
     return make_client(instance)
 
 
-def add_options(
+def add_shared_options(
     parser: argparse.ArgumentParser, *, has_api_version: bool = False
 ) -> argparse.ArgumentParser:
     """Add the options that all commands share.
@@ -175,7 +175,7 @@ def add_options(
 
 def _hide_secrets(record: logging.LogRecord) -> bool:
     """Remove credentials from a record; as the filter of a logger, return True to keep it."""
-    message = strip_credentials(record.getMessage())
+    message = mask_credentials(record.getMessage())
     record.msg, record.args = _DATABASE.sub(r'\1***', message), None
     return True
 
@@ -186,7 +186,7 @@ def _is_no_duplicate_warning(record: logging.LogRecord) -> bool:
     return not ('duplicate' in message and f' {factories.__name__}:' in message)
 
 
-def refuse_cloud_beside_embedded(argv: Sequence[str]) -> None:
+def refuse_cloud_beside_embedded_service(argv: Sequence[str]) -> None:
     """Refuse options or variables of a cloud if the embedded service is selected too."""
     words = {word.partition('=')[0] for word in argv}
     others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
@@ -238,7 +238,7 @@ def make_client(instance: ClientManager) -> Client:
 
     session = instance.session
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
-        refuse_cloud_beside_embedded(sys.argv[1:])
+        refuse_cloud_beside_embedded_service(sys.argv[1:])
     settings = instance.get_configuration()
     limit, list_limit = endpoints.ANSWER_LIMIT >> 20, endpoints.LIST_LIMIT >> 20
     list_timeout = endpoints.LIST_TIMEOUT

@@ -19,7 +19,7 @@ from cliff.command import Command
 from placementclient import DISTRIBUTION
 from placementclient.basis import errors
 from placementclient.basis.printable import cut_text, escape_text
-from placementclient.basis.wording import format_suggestion, strip_credentials
+from placementclient.basis.wording import format_suggestion, mask_credentials
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
 from placementclient.cli.help_formatter import HelpFormatter, get_line_width
@@ -47,7 +47,7 @@ class _LogFormatter(logging.Formatter):
         self._width = width
 
     def format(self, record: logging.LogRecord) -> str:
-        text = escape_text(strip_credentials(super().format(record)))
+        text = escape_text(mask_credentials(super().format(record)))
         if self._width is None or record.levelno < logging.WARNING:
             return text
         return wrap_message(text, self._width)
@@ -114,12 +114,12 @@ class Shell(app.App):
         parser.prog, parser.allow_abbrev = self.NAME, False
         parser.formatter_class = HelpFormatter
         parser.usage = '%(prog)s [options] <command> [arguments]'
-        plugin.add_options(parser)
+        plugin.add_shared_options(parser)
         parser.add_argument(
             '--timing', action='store_true', help='Print how long each request took'
         )
         if self._session is None and self._existing is None:
-            connection.add_options(parser)
+            connection.add_connection_options(parser)
         else:
             parser.set_defaults(os_interface=None, os_region_name=None)
         return parser
@@ -176,7 +176,7 @@ class Shell(app.App):
             if helping:
                 self._print_overview()
             else:
-                print(*command_help.format_tasks(), sep='\n', file=self.stdout)
+                print(*command_help.format_daily_tasks(), sep='\n', file=self.stdout)
             return errors.ExitStatus.DONE
         name = ' '.join(words)
         if helping and any(command.startswith(f'{name} ') for command, _ in self.command_manager):
@@ -199,13 +199,13 @@ class Shell(app.App):
         """Print an error with the commands of the group, or with similar commands."""
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands = self.command_manager.commands
-        name = ' '.join(command_help.strip_arguments(words, commands)) or argv[0]
+        name = ' '.join(command_help.extract_command_words(words, commands)) or argv[0]
         words, name = words[:LONGEST_NAME], cut_text(name, _SHOWN_CHARACTERS)
         group = list(command_help.format_overview(commands, name, get_line_width()))
         if group:
             print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)
             return errors.ExitStatus.USAGE
-        near = format_suggestion(command_help.suggest_commands(words, commands))
+        near = format_suggestion(command_help.find_meant_commands(words, commands))
         refusal = f'{name!r} is not a command' + (f'. {near}' if near else '.')
         if not words:
             refusal = f'unrecognized arguments: {name}'
@@ -233,7 +233,7 @@ class Shell(app.App):
             timings = self.client_manager.timings
             while timings:  # a batch has printed those of its lines
                 method, url, seconds = timings.popleft()
-                print(f'{method} {strip_credentials(url)} {seconds:.3f}', file=self.stderr)
+                print(f'{method} {mask_credentials(url)} {seconds:.3f}', file=self.stderr)
 
     @property
     def is_in_batch(self) -> bool:

@@ -79,18 +79,18 @@ def decode_response(
     """
     status, headers, content = response.status_code, response.headers, response.content
     if status >= 400:
-        refusal = make_refusal(status, response.reason, _decode_refusal(content), headers)
+        refusal = make_refusal_error(status, response.reason, _decode_refusal(content), headers)
         if isinstance(refusal, errors.ForeignAnswer):
             refusal.url = response.url
         raise refusal
     if not content and not any(name in headers for name in SIGNATURES):
         raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
     if status >= 300 or (endpoint.silent and status != 204):
-        raise _make_invalid_answer(request, response, '')
+        raise _make_invalid_answer_error(request, response, '')
     try:
         return Answer(strict_json.decode_json(content or b'null', kind), headers)
     except strict_json.InvalidJSON as fault:
-        raise _make_invalid_answer(request, response, f': {fault}') from None
+        raise _make_invalid_answer_error(request, response, f': {fault}') from None
 
 
 def _decode_refusal(content: bytes) -> object:
@@ -101,7 +101,7 @@ def _decode_refusal(content: bytes) -> object:
         return None
 
 
-def _make_invalid_answer(
+def _make_invalid_answer_error(
     request: str, response: requests.Response, reason: str
 ) -> errors.InvalidAnswer:
     """Return the error for a successful status with an answer that Placement does not give.
@@ -116,7 +116,7 @@ def _make_invalid_answer(
     return error
 
 
-def make_refusal(
+def make_refusal_error(
     status: int, reason: str | None, body: object, headers: Mapping[str, str]
 ) -> errors.HTTPError:
     """Return the exception for a status of 400 or more; the body is ``None`` if it is no JSON.
@@ -126,10 +126,10 @@ def make_refusal(
     fault = _find_first_fault(body)
     code = fault.get('code')
     code = code if isinstance(code, str) else None
-    sentence = _read_sentence(fault)
-    error = _choose_error(status, code, sentence)(
+    sentence = _extract_sentence(fault)
+    error = _choose_error_class(status, code, sentence)(
         status,
-        sentence or _explain_unreadable(status, reason),
+        sentence or _describe_refusal_without_sentence(status, reason),
         code,
         str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
     )
@@ -138,7 +138,7 @@ def make_refusal(
     return error
 
 
-def _choose_error(status: int, code: str | None, sentence: str) -> type[errors.HTTPError]:
+def _choose_error_class(status: int, code: str | None, sentence: str) -> type[errors.HTTPError]:
     """Return the class of the error for a refusal; one without a sentence is not Placement's.
 
     :param code: the error code of the Placement API; ``None``: the answer has none
@@ -161,7 +161,7 @@ def _find_first_fault(body: object) -> Mapping[str, object]:
     return {}
 
 
-def _read_sentence(fault: Mapping[str, object]) -> str:
+def _extract_sentence(fault: Mapping[str, object]) -> str:
     """Return the ``detail`` of a fault without the general phrase before its first blank line."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     # The rest is the JSON schema that the request does not satisfy, over dozens of lines.
@@ -173,7 +173,7 @@ def _read_sentence(fault: Mapping[str, object]) -> str:
     return cut_text(' '.join(paragraph.split()), _LONGEST)
 
 
-def _explain_unreadable(status: int, reason: str | None) -> str:
+def _describe_refusal_without_sentence(status: int, reason: str | None) -> str:
     """Return a sentence for a refusal that brings none.
 
     :param reason: the short text of the status

@@ -44,7 +44,7 @@ class Endpoint(NamedTuple):
     def __str__(self) -> str:
         return f'{self.method} {self.template}'
 
-    def path(self, **parts: str) -> str:
+    def format_path(self, **parts: str) -> str:
         """Return the path of a request, with the given parts in place of the placeholders.
 
         :param parts: unquoted: ``provider='…'``

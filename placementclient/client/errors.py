@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from typing import Self
 
 from placementclient.basis.errors import PlacementError
-from placementclient.basis.wording import insert_names
+from placementclient.basis.wording import add_names_to_uuids
 
 #: The code of an error without a code of its own; it is not printed.
 UNDEFINED_CODE = 'placement.undefined_code'
@@ -105,7 +105,7 @@ class HTTPError(PlacementError):
 
     def with_names(self, names: Mapping[str, str]) -> Self:
         """Return this error with the names of providers, by UUID, beside their UUIDs."""
-        return self.with_sentence(insert_names(self.sentence, names))
+        return self.with_sentence(add_names_to_uuids(self.sentence, names))
 
     def with_sentence(self, sentence: str) -> Self:
         """Return this error with another sentence in place of the service's."""

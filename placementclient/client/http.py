@@ -91,8 +91,8 @@ class Client:
         self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
         #: Whether the operator chose the microversion, or left it to the client.
         self.version_is_chosen = version is not None
-        self._check_feature = functools.partial(
-            microversion.check_feature, is_chosen=self.version_is_chosen
+        self._require_feature = functools.partial(
+            microversion.require_feature, is_chosen=self.version_is_chosen
         )
         self._changes = SentChanges()
         #: The names that the operator used for providers, by UUID; errors print them.
@@ -123,12 +123,12 @@ class Client:
         """The microversion in use, which a request negotiates, unless an answer has settled it."""
         if self._settled is None:
             lowest, highest = self.read_version_range()
-            self._settle_microversion(microversion.negotiate(lowest, highest))
+            self._settle_microversion(microversion.choose_highest_common(lowest, highest))
         assert self._settled is not None
         return self._settled
 
     @property
-    def is_settled(self) -> bool:
+    def is_microversion_settled(self) -> bool:
         """Return whether the microversion in use is known: chosen or negotiated."""
         return self._settled is not None
 
@@ -142,7 +142,9 @@ class Client:
         if self._supported is not None:
             return self._supported
         # Without a version: every release answers that.
-        answer = self._send_or_retry(endpoints.SHOW_API, endpoints.SHOW_API.path(), VersionDocument)
+        answer = self._send_or_retry(
+            endpoints.SHOW_API, endpoints.SHOW_API.format_path(), VersionDocument
+        )
         document = answer.body.versions[0]
         lowest, highest = document.min_version, document.max_version
         self._supported = Microversion.parse(lowest), Microversion.parse(highest)
@@ -163,24 +165,24 @@ class Client:
 
         It checks neither microversion nor policy: first send a request that needs them.
         """
-        return self._find_in_plugin('snapshot_reader')
+        return self._get_plugin_attribute('snapshot_reader')
 
     @property
     def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
         """The function that puts a thread's requests into one transaction; ``None`` over HTTP."""
-        begin: Callable[[], AbstractContextManager[None]] | None = self._find_in_plugin(
+        begin: Callable[[], AbstractContextManager[None]] | None = self._get_plugin_attribute(
             'transaction'
         )
         return begin
 
     @property
-    def service(self) -> str:
+    def service_label(self) -> str:
         """The service in words: a URL, or the database of the embedded service."""
         url = urllib.parse.urlsplit(self.url or '')
         shown = url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
-        return self._find_in_plugin('database') or shown
+        return self._get_plugin_attribute('database') or shown
 
-    def _find_in_plugin(self, attribute: str) -> Any:
+    def _get_plugin_attribute(self, attribute: str) -> Any:
         """Return an attribute of the embedded service's plugin; ``None`` over HTTP."""
         return None if self.endpoint_override else getattr(self.session.auth, attribute, None)
 
@@ -196,7 +198,7 @@ class Client:
         """
         if since > microversion.LOWEST or until is not None:
             self._requirements.append((what, since, until))
-        self._check_feature(self.assumed_microversion, what, since, until)
+        self._require_feature(self.assumed_microversion, what, since, until)
 
     def send(
         self,
@@ -220,20 +222,22 @@ class Client:
         :raises errors.AuthenticationFailed: if the request could not be sent
         :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
         """
-        path = endpoint.path(**parts)
+        path = endpoint.format_path(**parts)
         # Read once: another thread may settle the version while this request is under way.
         settled = self._settled
         sent_at = version or settled or microversion.HIGHEST
         if settled is not None and not self.version_is_chosen:
             sent_at = min(sent_at, settled)
-        self._check_feature(sent_at, str(endpoint), endpoint.since)
+        self._require_feature(sent_at, str(endpoint), endpoint.since)
         try:
             response = self._send_or_retry(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
             if settled is not None:
-                raise self._explain_refused_version(sent_at, refusal) from refusal
+                raise self._make_refused_version_error(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
-            self._settle_microversion(microversion.negotiate(*self.read_version_range()))
+            self._settle_microversion(
+                microversion.choose_highest_common(*self.read_version_range())
+            )
             return self.send(
                 endpoint, answer=answer, query=query, body=body, version=version, **parts
             )
@@ -244,10 +248,10 @@ class Client:
     def _settle_microversion(self, version: Microversion) -> None:
         """Use a microversion from now on, unless it lacks a feature that is required."""
         for what, since, until in self._requirements:
-            self._check_feature(version, what, since, until)
+            self._require_feature(version, what, since, until)
         self._settled = version
 
-    def _explain_refused_version(
+    def _make_refused_version_error(
         self, version: Microversion, refusal: errors.NotAcceptable
     ) -> PlacementError:
         """Return the error for a refused microversion, with those that the service has."""
@@ -313,7 +317,7 @@ class Client:
                 raise
             raise refusal.with_sentence(
                 f'{refusal.sentence.rstrip(".")}. The URL of the service ends in a version, '
-                f'which URLs of Placement do not: {self.service}. Correct it in the catalog '
+                f'which URLs of Placement do not: {self.service_label}. Correct it in the catalog '
                 'or in your settings'
             ) from None
 
@@ -351,7 +355,7 @@ class Client:
             response: requests.Response = self.session.request(
                 path,
                 endpoint.method,
-                params=list(_list_parameters(query or {})),
+                params=list(_iterate_query_parameters(query or {})),
                 json=body,
                 headers={'Accept': 'application/json'},
                 microversion=str(version) if version else None,
@@ -375,7 +379,7 @@ def _is_no_header_warning(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith('Failed to parse headers')
 
 
-def _list_parameters(query: Query) -> Iterable[tuple[str, str]]:
+def _iterate_query_parameters(query: Query) -> Iterable[tuple[str, str]]:
     """Yield the query parameters that are sent; refuse text that is not UTF-8."""
     for key, value in query.items():
         elements = value if isinstance(value, list) else [] if value is None else [str(value)]

@@ -49,38 +49,38 @@ def _translate_failure(failure: Exception, session: Session | None) -> Placement
         # Only Keystone's refusals are raised: the service's own answers raise nothing.
         return errors.Unreachable(f'No token: {unreachable.describe_failure(failure)}')
     if isinstance(failure, exceptions.CatalogException):
-        url = _read_identity(session).get('auth_url')
+        url = _get_authentication_settings(session).get('auth_url')
         if url and not unreachable.has_scheme(url):
-            return unreachable.make_url_error(url)
+            return unreachable.make_missing_scheme_error(url)
         return errors.NoEndpoint(
             f'{failure} With auth type none give --os-endpoint, with Keystone look at '
             '"openstack catalog show placement"'
         )
     if isinstance(failure, exceptions.HttpError):
-        sentence = f'{_describe_refusal(session)}: {unreachable.describe_failure(failure)}'
+        sentence = f'{_describe_keystone_refusal(session)}: {unreachable.describe_failure(failure)}'
         if isinstance(failure, exceptions.NotFound) and 'token' in str(failure):
             # Keystone's answer to a token that it does not know is no 401.
             sentence = f'Keystone does not accept the token: {decoding.REMEDY}'
         return errors.AuthenticationFailed(sentence)
     if isinstance(failure, exceptions.InvalidResponse):
         # What answers is no Keystone.
-        return errors.AuthenticationFailed(_explain_unreadable(session, failure))
+        return errors.AuthenticationFailed(_describe_malformed_url_or_answer(session, failure))
     if isinstance(failure, exceptions.ClientException):
         refusal = errors.AuthenticationFailed(unreachable.describe_failure(failure))
-        refusal.url = unreachable.find_url(failure)
+        refusal.url = unreachable.find_request_url(failure)
         return refusal
     if isinstance(failure, LookupError | TypeError | AttributeError | ValueError):
         # keystoneauth takes the token as it comes, and URLs as they are.
-        return errors.AuthenticationFailed(_explain_unreadable(session, failure))
+        return errors.AuthenticationFailed(_describe_malformed_url_or_answer(session, failure))
     return None
 
 
-def _explain_unreadable(session: Session | None, failure: Exception) -> str:
+def _describe_malformed_url_or_answer(session: Session | None, failure: Exception) -> str:
     """Return a sentence about a malformed URL, or a malformed answer of Keystone.
 
     :param session: whose URL of Keystone the sentence names; ``None``: unknown
     """
-    url = _read_identity(session).get('auth_url')
+    url = _get_authentication_settings(session).get('auth_url')
     found = f'{failure.args[0]} is missing' if isinstance(failure, KeyError) else ''
     if not url:
         return f'A URL of a service cannot be read: {failure}; expected https://host:port/path'
@@ -93,7 +93,7 @@ def _explain_unreadable(session: Session | None, failure: Exception) -> str:
     )
 
 
-def _read_identity(session: Session | None) -> Mapping[str, str | None]:
+def _get_authentication_settings(session: Session | None) -> Mapping[str, str | None]:
     """Return the settings of authentication: ``auth_url``, ``username`` and others."""
     elements: Mapping[str, str | None] = getattr(
         session and session.auth, 'get_cache_id_elements', dict
@@ -101,7 +101,7 @@ def _read_identity(session: Session | None) -> Mapping[str, str | None]:
     return elements
 
 
-def _read_access(session: Session) -> AccessInfo | None:
+def _find_token_facts(session: Session) -> AccessInfo | None:
     """Return the facts about a session's token; None if Keystone has not issued one."""
     get_access = getattr(session.auth, 'get_access', None)
     access: AccessInfo | None = get_access(session) if get_access else None
@@ -110,7 +110,7 @@ def _read_access(session: Session) -> AccessInfo | None:
 
 def describe_caller(session: Session) -> str:
     """Return user, roles and scope of a session's token; empty if the token has none."""
-    access = _read_access(session)
+    access = _find_token_facts(session)
     if access is None:
         return ''
     roles = ', '.join(access.role_names or ()) or 'none'
@@ -126,7 +126,7 @@ def describe_caller(session: Session) -> str:
 
 def explain_wrong_scope(session: Session) -> str:
     """Return advice for a token that is not of a project, as Placement requires; else nothing."""
-    access = _read_access(session)
+    access = _find_token_facts(session)
     if access is None or access.project_id:
         return ''
     return (
@@ -135,9 +135,9 @@ def explain_wrong_scope(session: Session) -> str:
     )
 
 
-def _describe_refusal(session: Session | None) -> str:
+def _describe_keystone_refusal(session: Session | None) -> str:
     """Return a clause that Keystone refuses, with its URL, the user and the project."""
-    elements = _read_identity(session)
+    elements = _get_authentication_settings(session)
 
     def format_setting(before: str, *names: str) -> str:
         value = next(filter(None, map(elements.get, names)), None)

@@ -67,7 +67,7 @@ def parse_version_option(text: str) -> Microversion | None:
     return Microversion.parse(text)
 
 
-def negotiate(lowest: Microversion, highest: Microversion) -> Microversion:
+def choose_highest_common(lowest: Microversion, highest: Microversion) -> Microversion:
     """Return the highest version that the client and a service both support.
 
     :raises errors.UnsupportedVersion: if there is none
@@ -81,7 +81,7 @@ def negotiate(lowest: Microversion, highest: Microversion) -> Microversion:
     return best
 
 
-def check_feature(
+def require_feature(
     version: Microversion,
     what: str,
     since: Microversion,

@@ -28,7 +28,7 @@ from requests import adapters, utils
 from urllib3 import BaseHTTPResponse, PoolManager, connection, connectionpool, poolmanager
 
 from placementclient.basis.printable import cut_text
-from placementclient.basis.wording import strip_credentials
+from placementclient.basis.wording import mask_credentials
 from placementclient.client import errors
 
 if TYPE_CHECKING:
@@ -93,15 +93,17 @@ class BoundedTransport(adapters.BaseAdapter):
             proxies=proxies,
         )
         for _ in range(MOST_REDIRECTS + 1):
-            self._configure_proxy(request, proxies)
-            response = self._read_answer(request, send)
+            self._limit_proxy(request, proxies)
+            response = self._send_and_read(request, send)
             target = response.headers.get('location')
             if target is None or not 300 <= response.status_code < 400:
                 return response
             request = _make_redirected_request(request, target)
-        raise errors.InvalidAnswer(f'{_describe_request(request)} was redirected again and again')
+        raise errors.InvalidAnswer(
+            f'{_format_method_and_url(request)} was redirected again and again'
+        )
 
-    def _read_answer(
+    def _send_and_read(
         self,
         request: requests.PreparedRequest,
         send: Callable[[requests.PreparedRequest], requests.Response],
@@ -116,16 +118,16 @@ class BoundedTransport(adapters.BaseAdapter):
         except ValueError as reason:
             # Of http.client, for a part of an answer with a negative length.
             raise errors.InvalidAnswer(
-                f'The answer to {_describe_request(request)} is damaged: '
+                f'The answer to {_format_method_and_url(request)} is damaged: '
                 'expected parts of a length from 0 on'
             ) from reason
         except _LimitExceeded as reason:
             raise errors.InvalidAnswer(
-                f'The answer to {_describe_request(request)} {reason}'
+                f'The answer to {_format_method_and_url(request)} {reason}'
             ) from None
         return response
 
-    def _configure_proxy(
+    def _limit_proxy(
         self, request: requests.PreparedRequest, proxies: dict[str, str] | None
     ) -> None:
         """Limit the answers and the connections of the proxy of a request, too."""
@@ -163,9 +165,9 @@ def _make_redirected_request(
     except ValueError:
         target, is_within = location, False
     if request.method != 'GET' or not is_within:
-        shown = cut_text(strip_credentials(target), _LONGEST_TARGET)
+        shown = cut_text(mask_credentials(target), _LONGEST_TARGET)
         raise errors.InvalidAnswer(
-            f'{_describe_request(request)} was redirected to {shown}, and was not sent there: '
+            f'{_format_method_and_url(request)} was redirected to {shown}, and was not sent there: '
             'correct the URL of the service in the catalog or in your settings'
         )
     redirected = request.copy()
@@ -179,7 +181,7 @@ def _parse_origin(url: str) -> tuple[str, str | None, int]:
     return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
 
 
-def _describe_request(request: requests.PreparedRequest) -> str:
+def _format_method_and_url(request: requests.PreparedRequest) -> str:
     """Return the method and the URL of a request, without its query and a password."""
     url = urllib.parse.urlsplit(str(request.url))
     return f'{request.method} {url.scheme}://{url.netloc.rpartition("@")[2]}{url.path}'

@@ -12,7 +12,7 @@ from requests import exceptions
 
 from placementclient.basis.errors import PlacementError
 from placementclient.basis.printable import cut_text
-from placementclient.basis.wording import strip_credentials
+from placementclient.basis.wording import mask_credentials
 from placementclient.client import errors
 
 #: How many characters of a reason are shown: text that is no HTTP may be of any length.
@@ -26,7 +26,7 @@ def make_connection_error(failure: Exception) -> errors.NoAnswer:
 
     :param failure: the exception of keystoneauth
     """
-    cause = _find_cause(failure)
+    cause = _find_requests_exception(failure)
     if any(isinstance(reason, _UNSENT) for reason in _list_causes(failure)):
         kind: type[errors.NoAnswer] = errors.NoConnection
     elif isinstance(cause, _UNUSABLE):
@@ -35,30 +35,30 @@ def make_connection_error(failure: Exception) -> errors.NoAnswer:
         # A retry does not make a certificate valid.
         kind = errors.NoAnswer if isinstance(cause, exceptions.SSLError) else errors.Unreachable
     unanswered = kind(describe_failure(failure))
-    unanswered.url = find_url(failure)
+    unanswered.url = find_request_url(failure)
     return unanswered
 
 
 def describe_failure(failure: Exception) -> str:
     """Return a sentence about a failed connection; for any other failure, its text."""
-    cause = _find_cause(failure)
+    cause = _find_requests_exception(failure)
     if isinstance(cause, _UNUSABLE):
-        url = find_url(failure)
+        url = find_request_url(failure)
         if url and not has_scheme(url):
             return f'{url} has no http:// or https:// before it'
         return (
-            f'{strip_credentials(str(cause))}: the URL of a service begins with https:// or '
+            f'{mask_credentials(str(cause))}: the URL of a service begins with https:// or '
             'http://, and a host follows'
         )
     if cause is None or cause.request is None:
-        return strip_credentials(str(failure))
+        return mask_credentials(str(failure))
     parts = urllib.parse.urlsplit(str(cause.request.url))
     where = f'{parts.scheme}://{parts.netloc.rpartition("@")[2]}'
     if cause.response is not None:
         return f'The answer from {where} is damaged or not complete'
     if isinstance(cause, exceptions.Timeout):
         return f'No answer from {where} in time'
-    reason = _read_reason(_list_causes(cause)[-1])
+    reason = _describe_root_cause(_list_causes(cause)[-1])
     if isinstance(cause, exceptions.SSLError):
         return f'No secure connection to {where}: {reason}'
     if isinstance(cause, exceptions.ProxyError):
@@ -66,12 +66,12 @@ def describe_failure(failure: Exception) -> str:
     return f'No answer from {where}: {reason}'
 
 
-def find_url(failure: Exception) -> str | None:
+def find_request_url(failure: Exception) -> str | None:
     """Return the URL of the request that failed to connect, if it is known."""
-    cause = _find_cause(failure)
+    cause = _find_requests_exception(failure)
     if isinstance(cause, exceptions.InvalidSchema | exceptions.MissingSchema):
         url = ''.join(re.findall("'(.+?)'", str(cause))[:1])
-        return strip_credentials(url if '://' in url else url.rpartition('@')[2])
+        return mask_credentials(url if '://' in url else url.rpartition('@')[2])
     return str(cause.request.url) if cause and cause.request else None
 
 
@@ -80,14 +80,14 @@ def has_scheme(url: str) -> bool:
     return re.match('[a-z]+:/', url) is not None
 
 
-def make_url_error(url: str) -> errors.NotSent:
+def make_missing_scheme_error(url: str) -> errors.NotSent:
     """Return the error for a URL that lacks ``http://`` or ``https://``."""
     error = errors.NotSent(f'{url} has no http:// or https:// before it')
     error.url = url
     return error
 
 
-def find_url_source(service_url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
+def describe_url_source(service_url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
     """Return the option, the variable or the file with the URL of a service."""
     scheme, separator, rest = service_url.rpartition('://')
     origin = f'{scheme}{separator}{rest.partition("/")[0]}'
@@ -104,7 +104,7 @@ def find_url_source(service_url: str, argv: Iterable[str], variables: Mapping[st
     return f'{file} or the service catalog' if is_named else 'the service catalog'
 
 
-def _find_cause(failure: Exception) -> exceptions.RequestException | None:
+def _find_requests_exception(failure: Exception) -> exceptions.RequestException | None:
     """Return the first exception of requests among an exception and its causes, if there is one."""
     causes = (one for one in _list_causes(failure) if isinstance(one, exceptions.RequestException))
     return next(causes, None)
@@ -121,7 +121,7 @@ def _list_causes(failure: BaseException) -> list[BaseException]:
     return chain
 
 
-def _read_reason(first: BaseException) -> str:
+def _describe_root_cause(first: BaseException) -> str:
     """Return the reason for a failure in the words of the operating system or of OpenSSL."""
     if isinstance(first, ssl.SSLCertVerificationError):
         return first.verify_message

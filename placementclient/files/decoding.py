@@ -8,7 +8,11 @@ from typing import TypeVar
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import InvalidJSON, locate_message, refuse_duplicate_keys
+from placementclient.basis.strict_json import (
+    InvalidJSON,
+    format_decoding_fault,
+    refuse_duplicate_keys,
+)
 from placementclient.files import kinds
 from placementclient.files.texts import decode_text
 
@@ -86,7 +90,7 @@ class FileContent:
             raise self.make_error('not UTF-8 text', item) from None
         except msgspec.ValidationError as reason:
             raise self.make_error(
-                f'damaged {self._noun}: {locate_message(str(reason), name)}', item
+                f'damaged {self._noun}: {format_decoding_fault(str(reason), name)}', item
             ) from None
         except msgspec.DecodeError as reason:
             byte = _BYTE.search(str(reason))

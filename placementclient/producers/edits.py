@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.basis import errors
-from placementclient.basis.wording import insert_names, join_first_sentences, suggest_similar
+from placementclient.basis.wording import add_names_to_uuids, join_first_sentences, suggest_similar
 from placementclient.client.http import Client
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
@@ -155,7 +155,7 @@ def select_providers(client: Client, selection: ProviderSelector) -> list[Provid
         conditions = [f'has the trait {name}' for name in required]
         conditions += [f'is in the aggregate {uuid}' for uuid in selection.member_of]
         reason = f'none {" and ".join(conditions)}' if conditions else 'there is none'
-        sentence = insert_names(f'No resource provider is selected: {reason}', client.names)
+        sentence = add_names_to_uuids(f'No resource provider is selected: {reason}', client.names)
         raise errors.NoSuchProvider(sentence)
     return [providers[name] for name in sorted(names)]
 

@@ -94,7 +94,7 @@ def capture(
 def make_origin(client: Client) -> Origin:
     """Return the origin of a snapshot that is read now: the service and the time."""
     begun = datetime.datetime.now(datetime.UTC)
-    return Origin(begun.isoformat(timespec='seconds'), client.service, program())
+    return Origin(begun.isoformat(timespec='seconds'), client.service_label, program())
 
 
 def _capture_by_requests(

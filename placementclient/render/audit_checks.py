@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-from placementclient.basis.wording import insert_program
+from placementclient.basis.wording import replace_program
 from placementclient.insight.audit.checks import Check
 from placementclient.render.columns import Output
 from placementclient.render.lines import wrap_lines
@@ -57,7 +57,7 @@ def _find_plain_text(label: str, check: Check, program: str) -> str:
 
     :param label: a key of :data:`LABELS`
     """
-    text = insert_program(find_check_texts(check.id)[label], program)
+    text = replace_program(find_check_texts(check.id)[label], program)
     if label == 'example':
         return text.strip('`')
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)

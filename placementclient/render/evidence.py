@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from placementclient.basis.wording import insert_names
+from placementclient.basis.wording import add_names_to_uuids
 from placementclient.render.audit_checks import find_check_texts
 from placementclient.render.facts import format_fact, is_empty
 from placementclient.render.units import format_whole_amount
@@ -33,7 +33,7 @@ def describe_evidence(check_id: str, facts: Mapping[str, object]) -> str:
     sentences += [f'{key}: {format_fact(value)}' for key, value in untold.items()]
     text = ' '.join(s if s.endswith(('.', '?')) else f'{s}.' for s in sentences)
     names = facts.get(_NAMES)
-    return insert_names(text, names) if isinstance(names, Mapping) else text
+    return add_names_to_uuids(text, names) if isinstance(names, Mapping) else text
 
 
 def _fill_placeholder(place: re.Match[str], facts: Mapping[str, object]) -> str:

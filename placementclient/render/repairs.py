@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from placementclient.basis.wording import insert_program
+from placementclient.basis.wording import replace_program
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, make_advice
 
@@ -45,7 +45,7 @@ def choose_command_or_reason(finding: Finding, invocation: Invocation) -> tuple[
         return command, ''
     if not finding.reason:
         return _format_command(finding.remedy, invocation), ''
-    reason = insert_program(finding.reason, invocation.program)
+    reason = replace_program(finding.reason, invocation.program)
     if isinstance(finding.remedy, AddTrait | Advice):
         return '', f'{reason}: {_format_command(finding.remedy, invocation)}'
     return '', reason

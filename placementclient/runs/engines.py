@@ -151,7 +151,7 @@ def _compare_startable_changes(
     :param backward: whether the run rolls back
     """
     changes = queue.list_startable_changes()
-    is_elsewhere = snapshots.is_of_other_service(carrier.plan.origin, carrier.client.service)
+    is_elsewhere = snapshots.is_of_other_service(carrier.plan.origin, carrier.client.service_label)
     # A plan of another URL is for this service if all its trees are as planned.
     must_match = is_elsewhere and not other_service
     comparisons: Sequence[TreeComparison] = ()
@@ -194,7 +194,7 @@ def _make_other_service_error(carrier: Carrier, reason: str) -> OtherService:
     made = carrier.plan.origin.service if carrier.plan.origin else None
     lines = (
         f'This is probably another cloud: nothing was sent. {reason}',
-        f'This Placement: {carrier.client.service}',
+        f'This Placement: {carrier.client.service_label}',
         f'Placement of the plan: {made}' if made else '',
         'Connect to that of the plan; if it is this one, give --other-service',
     )

@@ -49,7 +49,7 @@ def refusal(client, row, version):
         # Not send(): that knows since, and would not ask the service.
         client._send_and_decode(
             row,
-            row.path(**{field: parts[field] for field in fields(row.template)}),
+            row.format_path(**{field: parts[field] for field in fields(row.template)}),
             Any,
             None,
             body,

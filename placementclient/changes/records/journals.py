@@ -13,7 +13,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import InvalidJSON, locate_message, refuse_duplicate_keys
+from placementclient.basis.strict_json import (
+    InvalidJSON,
+    format_decoding_fault,
+    refuse_duplicate_keys,
+)
 from placementclient.changes.records.changes import ChangeRecord
 from placementclient.files.encoding import encode_json
 
@@ -99,7 +103,7 @@ def _decode_line(number: int, line: bytes, path: str) -> JournalEntry | None:
         entry = _DECODER.decode(line)
         refuse_duplicate_keys(line)
     except (msgspec.ValidationError, InvalidJSON) as reason:
-        raise _make_error(path, number, locate_message(str(reason))) from None
+        raise _make_error(path, number, format_decoding_fault(str(reason))) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if sealed is None:

@@ -65,12 +65,12 @@ def _find_value_kind(action: argparse.Action, command: str) -> str:
     if action.choices:
         return ' '.join(['words', *map(str, action.choices)])
     if action.metavar == '<name>' and not command.endswith(' create'):
-        return BY_SUBJECT.get(command_help.find_subject(command), ANYTHING)
+        return BY_SUBJECT.get(command_help.extract_subject(command), ANYTHING)
     metavar = str(action.metavar).removesuffix('[,...]')
     return 'files' if '<file>' in metavar else BY_METAVAR.get(metavar, ANYTHING)
 
 
-def format_script(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
+def format_completion_script(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
     """Yield the lines of the completion script of a shell.
 
     :param commands: the syntax of each command by its name; ``''``: of the program itself
@@ -78,7 +78,7 @@ def format_script(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
     if shell == 'zsh':
         yield '#compdef placement'
     yield f'# Completion of placement; made by `placement complete {shell}`.'
-    write = _format_for_fish if shell == 'fish' else _format_for_sh
+    write = _format_table_for_fish if shell == 'fish' else _format_table_for_sh
     for name, rows in _make_tables(commands):
         yield from write(name, rows)
     files = ('fish.fish',) if shell == 'fish' else ('engine.sh', f'{shell}.sh')
@@ -115,7 +115,7 @@ def _make_tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
     yield 'argument', arguments
 
 
-def _format_for_sh(name: str, rows: Rows) -> Iterator[str]:
+def _format_table_for_sh(name: str, rows: Rows) -> Iterator[str]:
     """Yield the lines of a function of bash and zsh that looks ``$1`` up in a named table."""
     yield f'_placement_{name}() {{'
     yield '    case "$1" in'
@@ -132,7 +132,7 @@ def _escape_sh_pattern(pattern: str) -> str:
     return f"'{pattern[:-1]}'*" if pattern.endswith('*') else f"'{pattern}'"
 
 
-def _format_for_fish(name: str, rows: Rows) -> Iterator[str]:
+def _format_table_for_fish(name: str, rows: Rows) -> Iterator[str]:
     """Yield the lines of a function of fish that looks its arguments up in a named table."""
     yield f'function __placement_{name}'
     yield '    switch "$argv"'

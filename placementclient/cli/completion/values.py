@@ -103,13 +103,13 @@ def _read_names(kind: str, flags: Sequence[str]) -> list[str]:
     with contextlib.suppress(OSError, ValueError):
         cached, age = _read_cache(path)
         if 0 <= age < FRESH_SECONDS:
-            return _sort_printable(cached)
+            return _sort_printable_names(cached)
     # The old names are cached as new ones: if the service is silent, only one key press a minute
     # waits for it. The answer of the service, even if it comes later, replaces them.
     known = [*_list_standard_names(kind), *cached]
     with contextlib.suppress(OSError):
-        _write_cache(path, _sort_printable(known))
-    return _sort_printable(_renew_names_in_other_process(kind, flags) or known)
+        _write_cache(path, _sort_printable_names(known))
+    return _sort_printable_names(_renew_names_in_other_process(kind, flags) or known)
 
 
 def _renew_names(kind: str, flags: Sequence[str]) -> list[str]:
@@ -117,13 +117,13 @@ def _renew_names(kind: str, flags: Sequence[str]) -> list[str]:
     answer = _request_names(kind, flags)
     if answer is None:
         return []
-    names = _sort_printable([*_list_standard_names(kind), *answer])
+    names = _sort_printable_names([*_list_standard_names(kind), *answer])
     with contextlib.suppress(OSError):
         _write_cache(_locate_cache(kind, flags), names)
     return names
 
 
-def _sort_printable(names: Iterable[str]) -> list[str]:
+def _sort_printable_names(names: Iterable[str]) -> list[str]:
     """Return names sorted, without those that have control characters."""
     return sorted({name for name in names if name.isprintable()})
 
@@ -189,7 +189,7 @@ def _request_names(kind: str, flags: Sequence[str]) -> list[str] | None:
         )  # fmt: skip
         document = json.loads(listed.stdout)
         return (
-            _collect_consumers(document)
+            _collect_consumer_uuids(document)
             if kind == 'consumers'
             else [row['name'] for row in document]
         )
@@ -197,10 +197,10 @@ def _request_names(kind: str, flags: Sequence[str]) -> list[str] | None:
         return None
 
 
-def _collect_consumers(document: dict[str, list[Any]]) -> list[str]:
+def _collect_consumer_uuids(document: dict[str, list[Any]]) -> list[str]:
     """Return the consumers in the output of ``tree list --allocations``."""
     below = [*document.get('trees', ()), *document.get('children', ())]
-    consumers = [uuid for tree in below for uuid in _collect_consumers(tree)]
+    consumers = [uuid for tree in below for uuid in _collect_consumer_uuids(tree)]
     return [*document.get('allocations', ()), *consumers]
 
 

@@ -348,7 +348,7 @@ class ExplainCandidate(DocumentCommand):
         )
         names = self.client_if_used.names if self.client_if_used else {}
         named = (question.places.insert_names(line) for line in lines)
-        return TextOutput(data, [wording.insert_names(line, names) for line in named])
+        return TextOutput(data, [wording.add_names_to_uuids(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupRestriction | None:
         """Return the hosts that a group requires or excludes; None without a group or an answer."""

@@ -78,7 +78,7 @@ def _describe_url_source(url: str, *, is_named: bool) -> str:
     """
     from placementclient.client import unreachable
 
-    source = unreachable.find_url_source(url, sys.argv, os.environ)
+    source = unreachable.describe_url_source(url, sys.argv, os.environ)
     if not unreachable.has_scheme(url):
         bare = os.environ.get(source) or f'{url.partition("/")[0]}/…'
         return f'. The URL is from {source}: type http://{bare.rpartition("@")[2]}'

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 
 from placementclient.basis.printable import escape_text
-from placementclient.basis.wording import insert_program
+from placementclient.basis.wording import replace_program
 
 
 def escape_record(record: logging.LogRecord) -> bool:
@@ -20,7 +20,7 @@ def use_program_name_in_log(log: logging.Logger, program: str) -> Iterator[None]
     """In the block, let log messages name commands of the running program, not of ``placement``."""
 
     def insert_program_name(record: logging.LogRecord) -> bool:
-        record.msg = insert_program(str(record.msg), program)
+        record.msg = replace_program(str(record.msg), program)
         return True
 
     log.addFilter(insert_program_name)

@@ -149,8 +149,8 @@ def name_options_of_wrong_file(
         value = getattr(parsed_args, other.dest)
         paths = value if isinstance(value, list) else [value or '']
         if any(disk.is_file_of_kind(path, fault.needed) for path in paths):
-            return fault.name_swap(taker, other.flags[-1])
-    return fault.name_taker(taker, flags)
+            return fault.with_swapped_options(taker, other.flags[-1])
+    return fault.with_taker(taker, flags)
 
 
 def _find_option_of_wrong_file(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import cut_text, escape_text
-from placementclient.basis.wording import insert_program
+from placementclient.basis.wording import replace_program
 from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
 from placementclient.cli.messages import print_message
 
@@ -113,9 +113,9 @@ def add_suggestions(
         # The message repeats unknown words as they were typed: maybe a name of another user.
         suggestion = escape_text(command_help.suggest_arguments(message, parsers, typed))
         if not suggestion and message.startswith(command_help.MISSING):
-            suggestion = command_help.explain_missing_arguments(message, parser)
+            suggestion = command_help.describe_missing_arguments(message, parser)
             suggestion += ''.join(f'. Example: {parser.prog} {example}' for example in examples)
-        suggestion = insert_program(suggestion, 'openstack' if program is None else 'placement')
+        suggestion = replace_program(suggestion, 'openstack' if program is None else 'placement')
         refuse(f'{cut_text(message, _MOST_CHARACTERS)}{suggestion}')
 
     def parse_and_keep_arguments(

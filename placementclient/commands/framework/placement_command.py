@@ -23,7 +23,7 @@ from placementclient.basis.errors import (
     WrongFile,
 )
 from placementclient.basis.printable import escape_text, replace_unencodable_characters
-from placementclient.basis.wording import format_next_steps, strip_credentials
+from placementclient.basis.wording import format_next_steps, mask_credentials
 from placementclient.cli.messages import print_message
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, NO_SUBJECT, Microversion
@@ -329,7 +329,7 @@ class PlacementCommand(command.Command):
 
             # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
             message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
-        self.log.error(strip_credentials(message))
+        self.log.error(mask_credentials(message))
 
     def log_interruption(self) -> None:
         """Log that a signal has stopped the command, and the result of the last write."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient import api
 from placementclient.basis import errors
-from placementclient.basis.wording import strip_credentials
+from placementclient.basis.wording import mask_credentials
 from placementclient.client import endpoints, keystone
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
@@ -69,7 +69,7 @@ class ServiceChecks:
             try:
                 has, is_met = step()
             except errors.PlacementError as failure:
-                has, is_met = strip_credentials(str(failure)), False
+                has, is_met = mask_credentials(str(failure)), False
             yield NeedRow(need, needs, has, is_met)
             if not is_met and need in ('authentication', 'endpoint'):
                 return
@@ -87,7 +87,7 @@ class ServiceChecks:
     def _check_endpoint(self) -> tuple[str, bool]:
         """Return the URL of Placement for the service, and whether there is one."""
         url = self._client.url
-        return strip_credentials(url or 'none'), url is not None
+        return mask_credentials(url or 'none'), url is not None
 
     def _check_version(self) -> tuple[str, bool]:
         """Return the highest microversion, and whether it is high enough."""

@@ -81,7 +81,7 @@ class ApplyReshape(base.Lister):
         changes = plan.select_changes(trees)
         if plan.recipe is not None:
             self._confirm_hosts_running_nova_compute(changes)
-        count, here = _count_trees(self, changes), self.client.service
+        count, here = _count_trees(self, changes), self.client.service_label
         extent, places = (
             _describe_unapplied_changes(self, plan, changes),
             _describe_services(plan, here),
@@ -127,7 +127,7 @@ class RollbackReshape(base.Lister):
         count = _count_trees(self, plan.select_changes(trees))
         if not self.args.yes:
             question = f'Roll back {self.args.plan} in {_describe_selection(count, plan)}?'
-            self.confirm(f'Placement: {self.client.service}\n{question}')
+            self.confirm(f'Placement: {self.client.service_label}\n{question}')
         outcome = _run_plan(self, plan, trees, count, backward=True)
         return _report_outcome(self, outcome, backward=True)
 

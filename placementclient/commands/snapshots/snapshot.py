@@ -278,13 +278,14 @@ class RestoreSnapshot(ChangeCommand):
         from placementclient.api import resource_provider
         from placementclient.model.snapshots import is_of_other_service
 
-        if self.args.other_service or not is_of_other_service(snapshot.origin, self.client.service):
+        here = self.client.service_label
+        if self.args.other_service or not is_of_other_service(snapshot.origin, here):
             return
         present = {provider.uuid for provider in resource_provider.list(self.client)}
         if others := len(present - snapshot.providers.keys()):
             made = snapshot.origin and snapshot.origin.service
             raise errors.PlacementError(
-                f'{self.client.service} has {format_count(others, "other resource provider")}, '
+                f'{here} has {format_count(others, "other resource provider")}, '
                 f'and the snapshot is of {made}. Nothing was sent. Connect to the service of '
                 'the snapshot; if this is the right one, give --other-service'
             )

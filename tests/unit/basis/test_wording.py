@@ -7,8 +7,8 @@ from placementclient.basis.wording import (
     format_next_steps,
     join_first_sentences,
     join_names,
+    mask_credentials,
     split_lines,
-    strip_credentials,
 )
 
 
@@ -51,4 +51,4 @@ def test_a_line_ends_with_a_line_feed(control):
     ],
 )
 def test_a_url_is_told_without_its_user(text, printed):
-    assert strip_credentials(text) == printed
+    assert mask_credentials(text) == printed

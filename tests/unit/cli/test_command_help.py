@@ -30,7 +30,7 @@ NAMES = [
     ],
 )
 def test_a_command_has_a_subject(command, subject):
-    assert command_help.find_subject(command) == subject
+    assert command_help.extract_subject(command) == subject
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_command_has_a_subject(command, subject):
     ],
 )
 def test_a_mistyped_command_has_suggestions(typed, meant):
-    assert command_help.suggest_commands(typed.split(), NAMES) == meant
+    assert command_help.find_meant_commands(typed.split(), NAMES) == meant
 
 
 def test_commands_are_listed_by_subject(placement):

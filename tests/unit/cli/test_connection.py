@@ -213,7 +213,7 @@ def test_a_user_without_a_password_is_told_the_option_and_the_variable(capsys):
 
 def test_a_copied_connection_leaves_the_timings_of_its_original():
     parser = argparse.ArgumentParser()
-    connection.add_options(parser)
+    connection.add_connection_options(parser)
     plugin.build_option_parser(parser)
     original = connection.Connection(parser.parse_args([]))
     original.timings.append(('GET', URL, 0.5))

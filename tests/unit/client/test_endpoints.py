@@ -34,10 +34,10 @@ def test_a_part_that_changes_the_path_is_refused_in_every_place(row, part):
     names = fields(row.template)
     for name in names:
         with pytest.raises(errors.UnsafePath) as refusal:
-            row.path(**{**dict.fromkeys(names, 'X'), name: part})
+            row.format_path(**{**dict.fromkeys(names, 'X'), name: part})
         assert str(refusal.value) == f'{part!r} cannot be part of a URL'
 
 
 @pytest.mark.parametrize(('part', 'quoted'), QUOTED.items(), ids=lambda part: ascii(part[:20]))
 def test_any_other_part_is_quoted(part, quoted):
-    assert endpoints.SHOW_TRAIT.path(trait=part) == f'/traits/{quoted}'
+    assert endpoints.SHOW_TRAIT.format_path(trait=part) == f'/traits/{quoted}'

@@ -145,9 +145,9 @@ def test_the_url_can_be_overridden(session, service):
 
 
 def test_the_service_is_named_without_a_password(session, service):
-    assert Client(session).service == URL
+    assert Client(session).service_label == URL
     url = 'http://user:secret@other.test:8778/p?password=secret'
-    assert Client(session, endpoint_override=url).service == 'http://other.test:8778/p'
+    assert Client(session, endpoint_override=url).service_label == 'http://other.test:8778/p'
 
 
 @pytest.mark.parametrize('query', [{'name': '\udcff'}, {'required': ['A', 'a\ud800']}])

@@ -8,7 +8,7 @@ from tests.unit.dialogue import fault
 
 
 def answer(status, body=None, reason=None, **headers):
-    return decoding.make_refusal(status, reason, body, headers)
+    return decoding.make_refusal_error(status, reason, body, headers)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,6 @@ def test_an_error_without_a_text_has_the_reason_of_the_status(body):
 
 
 def test_a_long_answer_becomes_a_short_message():
-    refusal = decoding.make_refusal(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
+    refusal = decoding.make_refusal_error(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
     assert str(refusal).startswith('no xxx')
     assert len(str(refusal)) < 5000

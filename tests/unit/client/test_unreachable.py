@@ -62,8 +62,8 @@ def message(url, timeout=5, auth=None, endpoint=endpoints.LIST_TRAITS):
     ],
 )
 def test_an_error_names_the_source_of_the_url(argv, variables, source):
-    assert unreachable.find_url_source('http://a:1/traits', argv, variables) == source
-    assert unreachable.find_url_source('a:1/traits', argv, variables) == source
+    assert unreachable.describe_url_source('http://a:1/traits', argv, variables) == source
+    assert unreachable.describe_url_source('a:1/traits', argv, variables) == source
 
 
 def test_a_refused_connection_is_an_error_with_the_url():
