@@ -87,7 +87,7 @@ class Features:
         self.flavor, self.specs = flavor, flavor.extra_specs
         self.has_image = image is not None
         self.properties = _rename_properties(image.properties if image else {})
-        _refuse_unknown_values(self.properties)
+        _refuse_unknown_property_values(self.properties)
 
     def read_values(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
         """Return the values of the flavor and of the image, ``None`` where one has none."""
@@ -147,7 +147,7 @@ def _rename_properties(values: Mapping[str, str]) -> dict[str, str]:
     return properties
 
 
-def _refuse_unknown_values(properties: Mapping[str, str]) -> None:
+def _refuse_unknown_property_values(properties: Mapping[str, str]) -> None:
     for name in sorted(CHOICES.keys() & properties.keys() - _SPECS_ALONE):
         if properties[name] not in CHOICES[name]:
             raise Refusal(f'the image has {name}={properties[name]}, which Nova does not know')

@@ -135,7 +135,7 @@ def _count_pool_addresses(place: RecordPlace, pool: AddressPool) -> int:
 
 
 def decode_segments(document: object, path: str) -> dict[str, list[list[str]]]:
-    """Return a list of aggregates for each segment, by the ID of its subnet and of its network."""
+    """Return the segments by the ID of each subnet and network, each segment as its aggregates."""
     result: dict[str, list[list[str]]] = {}
     for place, subnet in _decode_subnets(document, path):
         if subnet.id is None or subnet.network_id is None:

@@ -241,13 +241,13 @@ def decode_flavors_by_id(document: object, path: str) -> dict[str, Flavor]:
     return by_id
 
 
-def _make_missing_specs_error(place: RecordPlace, name: str) -> BadList:
+def _make_missing_specs_error(place: RecordPlace, flavor: str) -> BadList:
     # Without them it would be counted on hosts that it never gets.
     if place.path == COMPUTE_SERVICE:
         return place.make_error(
-            f'Nova hides the extra specs of flavor {name!r} from your roles: its policy '
+            f'Nova hides the extra specs of flavor {flavor!r} from your roles: its policy '
             'os_compute_api:os-flavor-extra-specs:index says who sees them'
         )
     return place.make_error(
-        f'flavor {name!r} has no extra specs: list flavors with --long, or at compute API 2.61'
+        f'flavor {flavor!r} has no extra specs: list flavors with --long, or at compute API 2.61'
     )

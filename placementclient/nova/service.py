@@ -372,4 +372,5 @@ def _make_refusal(
 
 
 def _describe_other_service(service: _CatalogService) -> str:
+    """Return the message that another service answers in the place of this one."""
     return f'{service.name} cannot be asked: another service answers'

@@ -98,17 +98,17 @@ def _load_auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPl
         ) from None
 
 
-def _load_session(placement: Mapping[str, str], auth: BaseAuthPlugin, path: str) -> Session:
+def _load_session(options: Mapping[str, str], auth: BaseAuthPlugin, path: str) -> Session:
     from keystoneauth1 import loading
 
-    timeout = placement.get('timeout')
+    timeout = options.get('timeout')
     if timeout is not None and not timeout.isdecimal():
         raise errors.BadFile(path, '[placement] timeout is no number of seconds')
     return loading.session.Session().load_from_options(
-        insecure=BOOLEANS.get(placement.get('insecure', 'false').lower(), False),
-        cacert=placement.get('cafile'),
-        cert=placement.get('certfile'),
-        key=placement.get('keyfile'),
+        insecure=BOOLEANS.get(options.get('insecure', 'false').lower(), False),
+        cacert=options.get('cafile'),
+        cert=options.get('certfile'),
+        key=options.get('keyfile'),
         timeout=int(timeout) if timeout else None,
         auth=auth,
     )

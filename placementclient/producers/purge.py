@@ -96,11 +96,11 @@ def _make_objection(
         return Objection(verdict.reason, True)
     is_unlisted = verdict.reason == UNKNOWN and 'servers' not in known
     reason = _NO_SERVERS if is_unlisted else verdict.reason or _AT_HOME
-    lost = sorted(_list_classes(consumer) - _list_classes(rest))
+    lost = sorted(_list_allocated_classes(consumer) - _list_allocated_classes(rest))
     return Objection(f'{reason}; it would lose all its {", ".join(lost)}' if lost else reason)
 
 
-def _list_classes(consumer: Consumer) -> set[str]:
+def _list_allocated_classes(consumer: Consumer) -> set[str]:
     return {name for resources in consumer.allocations.values() for name in resources}
 
 
@@ -188,7 +188,7 @@ class PurgeProducer(StateProducer):
             if objection not in refused:
                 state = 'overruled'
                 if rest := after.consumers.get(uuid):
-                    message += _LEFT.format(', '.join(sorted(_list_classes(rest))), uuid)
+                    message += _LEFT.format(', '.join(sorted(_list_allocated_classes(rest))), uuid)
             elif not objection.is_final:
                 message += ' (--force purges it anyway)'
             self._note_consumer(uuid, state, message)

@@ -194,7 +194,7 @@ def _find_renamed_provider(client: Client, request: Replacement, old: Provider |
     """Return the new provider, which has the name of the old one already.
 
     :param old: ``None`` if it is gone
-    :raises errors.NoSuchProvider: if it has another name
+    :raises errors.NoSuchProvider: if none has it, or the old one was not moved aside
     """
     new = None
     if old and old.name != restore_name(old.name, old.uuid):

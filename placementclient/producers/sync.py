@@ -110,13 +110,13 @@ def sync_aggregates(
     """
     by_short_name: dict[str, list[ProviderState]] = {}
     for state in snapshot.roots():
-        by_short_name.setdefault(_drop_domain(state.name), []).append(state)
+        by_short_name.setdefault(state.name.partition('.')[0], []).append(state)
     gained, lost = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     notes: list[Finding] = []
     for aggregate in aggregates:
         named, unknown = set[str](), list[str]()
         for host in aggregate.hosts:
-            match = snapshot.find_by_name(host) or snapshot.find_by_name(_drop_domain(host))
+            match = snapshot.find_by_name(host) or snapshot.find_by_name(host.partition('.')[0])
             matches = [match] if match else by_short_name.get(host, [])
             named |= {state.uuid for state in matches}
             if len(matches) == 1:
@@ -144,7 +144,3 @@ def _make_unknown_host_note(aggregate: HostAggregate, host: str, matches: int) -
     having = f'{matches} resource providers have' if matches else 'no provider has'
     reason = f'{having} the name of this host, which is in the aggregate {aggregate.name}'
     return Finding('not known', host, reason=reason)
-
-
-def _drop_domain(host: str) -> str:
-    return host.partition('.')[0]

@@ -80,7 +80,7 @@ def _read_assumption(entry: Cursor, readers: FileReaders) -> Assumption:
 
 
 def _read_new_hosts(entry: Cursor) -> Assumption:
-    readers = {'add': _read_count, 'like': Cursor.read_text, 'name': _read_template}
+    readers = {'add': _read_added_count, 'like': Cursor.read_text, 'name': _read_host_template}
     fields = entry.read_fields(readers, list(readers))
     count, name, like = fields['add'], fields['name'], fields['like']
     if count > 1 and not _NUMBER.search(name):
@@ -88,17 +88,17 @@ def _read_new_hosts(entry: Cursor) -> Assumption:
 
     def add_hosts(cloud: AssumedCloud) -> None:
         # There may be too many names for a list.
-        names = (_fill_template(name, number) for number in range(1, count + 1))
+        names = (_format_host_name(name, number) for number in range(1, count + 1))
         overlay.add_hosts(cloud, entry, names, like)
 
     return add_hosts
 
 
-def _read_count(cursor: Cursor) -> int:
+def _read_added_count(cursor: Cursor) -> int:
     return cursor.read_integer(1, MOST)
 
 
-def _read_template(cursor: Cursor) -> str:
+def _read_host_template(cursor: Cursor) -> str:
     """Return a name of hosts, in which only a placeholder for a number may stand in braces."""
     text = cursor.read_text()
     if set(_NUMBER.sub('', text)) & {'{', '}'}:
@@ -106,16 +106,16 @@ def _read_template(cursor: Cursor) -> str:
     return text
 
 
-def _fill_template(template: str, number: int) -> str:
+def _format_host_name(template: str, number: int) -> str:
     return _NUMBER.sub(lambda match: format(number, match[1] or ''), template)
 
 
 def _read_removed_hosts(entry: Cursor) -> Assumption:
-    names = entry.read_fields({'without': _read_texts})['without']
+    names = entry.read_fields({'without': _read_text_or_texts})['without']
     return partial(overlay.remove_hosts, entry=entry, names=names)
 
 
-def _read_texts(cursor: Cursor) -> tuple[str, ...]:
+def _read_text_or_texts(cursor: Cursor) -> tuple[str, ...]:
     """Return one text, or the texts of a list that is not empty."""
     if not isinstance(cursor.value, list):
         return (cursor.read_text(),)
@@ -205,8 +205,8 @@ def _read_new_servers(entry: Cursor, readers: FileReaders) -> Assumption:
             ),
             'required': Cursor.read_classes_or_traits,
             'forbidden': Cursor.read_classes_or_traits,
-            'count': _read_count,
-            'on': _read_texts,
+            'count': _read_added_count,
+            'on': _read_text_or_texts,
         },
         ['count'],
     )
