@@ -84,7 +84,7 @@ def _choose_class_to_correct(name: str, consumer: Consumer, requested: Resources
 
 
 def _require_only_provider(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
-    """Return the UUID of a host's root; raise UnknownAmounts unless it alone has a class."""
+    """Return the UUID of a host's root; raise UnknownAmounts unless only the root has a class."""
     tree = snapshot.tree(host.provider.root_uuid)
     having = [state for state in tree if resource_class in state.inventories]
     if having != [host]:

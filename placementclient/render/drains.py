@@ -141,7 +141,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
 
 def has_known_requests(cloud: DrainCloud) -> bool:
     """Return whether it is known what the servers require of a host (``--requests``)."""
-    return cloud.knowledge.consumers is not None
+    return cloud.nova_facts.consumers is not None
 
 
 def describe_uncertain_servers(cloud: DrainCloud, servers: Sequence[str]) -> str:
@@ -177,7 +177,7 @@ def describe_hosts_without_cell(cloud: DrainCloud, emptied: Collection[str]) -> 
     :param emptied: UUIDs of the roots of the hosts that are to be emptied
     :raises errors.BadArgument: if one of them has no cell
     """
-    cells, names = cloud.knowledge.cells, find_root_names(cloud.snapshot, cloud.hosts)
+    cells, names = cloud.nova_facts.cells, find_root_names(cloud.snapshot, cloud.hosts)
     missing = [name for name in names if cells is not None and name not in cells]
     if wrong := sorted(set(missing) & set(find_root_names(cloud.snapshot, emptied))):
         raise errors.BadArgument(
@@ -190,10 +190,10 @@ def describe_hosts_without_cell(cloud: DrainCloud, emptied: Collection[str]) -> 
 
 def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Yield the assumption about cells that a plan over several availability zones makes."""
-    knowledge, providers = cloud.knowledge, cloud.snapshot.providers
+    nova_facts, providers = cloud.nova_facts, cloud.snapshot.providers
     ends = {uuid for move in moves for uuid in (move.source, move.target) if uuid}
-    zones = {knowledge.zones.get(providers[uuid].name) for uuid in ends}
-    if knowledge.cells is None and len(zones) > 1:
+    zones = {nova_facts.zones.get(providers[uuid].name) for uuid in ends}
+    if nova_facts.cells is None and len(zones) > 1:
         yield (
             'Assumed: the hosts of all zones are in one cell. Nova moves no server to another one: '
             'if there are several, give the output of nova-manage cell_v2 list_hosts (--cells)'
@@ -302,13 +302,13 @@ def describe_gained_traits(cloud: DrainCloud, moves: Iterable[ServerMove]) -> It
     """Yield a sentence about the traits and aggregates that only the new hosts of servers have."""
     providers, differences = cloud.snapshot.providers, []
     for move in moves:
-        if move.target is not None and move.server not in cloud.knowledge.requests:
+        if move.target is not None and move.server not in cloud.nova_facts.requests:
             before, after = providers[move.source], providers[move.target]
             names = (after.traits | after.aggregates) - before.traits - before.aggregates
             if names:
                 differences.append(names)
     if differences:
-        aggregates = cloud.knowledge.aggregates
+        aggregates = cloud.nova_facts.aggregates
         new = sorted(aggregates.get(name, name) for name in frozenset().union(*differences))
         advice = '' if has_known_requests(cloud) else '. Use --requests if a flavor forbids one'
         yield (
@@ -355,7 +355,7 @@ def _describe_zones_and_aggregates(cloud: DrainCloud, names: Collection[str]) ->
         if name.startswith((make_zone_alias(''), make_cell_alias(''))):
             yield f'in {describe_zone(name)}'
         else:
-            others.append(cloud.knowledge.aggregates.get(name, name))
+            others.append(cloud.nova_facts.aggregates.get(name, name))
     if others:
         yield f'in aggregate {join_names(others, 2)}'
 

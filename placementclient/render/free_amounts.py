@@ -39,7 +39,7 @@ def sum_free_amounts(
     changes = sum_gains((move.before, move.after) for move in moves)
     sums: dict[tuple[str, str], FreeAmounts] = {}
     for root in set(cloud.hosts).difference(emptied):
-        zone = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
+        zone = cloud.nova_facts.zones.get(cloud.snapshot.providers[root].name, '')
         for state in cloud.topology.trees[root]:
             for name, inventory in state.inventories.items():
                 amounts = sums.setdefault(

@@ -182,10 +182,10 @@ class PlanDrain(base.Lister):
         snapshot = assumption.snapshot
         lists = drain_lists.read_lists(self)
         cells_down = nova_outages.report_cells_down(self) if lists.source == NOVA else ()
-        knowledge = self._make_nova_facts(lists, assumption)
-        knowledge = replace(knowledge, cells=self._read_cells(snapshot))
+        nova_facts = self._make_nova_facts(lists, assumption)
+        nova_facts = replace(nova_facts, cells=self._read_cells(snapshot))
         audit = drain_lists.format_audit_command(self, lists)
-        cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, audit)
+        cloud = DrainCloud(snapshot, nova_facts, self.args.keep_free, audit)
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.select_hosts(names, selection_options.make_selector(client, self.args))
@@ -270,11 +270,11 @@ class PlanDrain(base.Lister):
         if lists.document is None:
             return NovaFacts()
         scheduling = server_options.read_scheduling_options(self)
-        knowledge, remarks = read_nova_facts(
+        nova_facts, remarks = read_nova_facts(
             assumption.snapshot, lists.document, lists.source, scheduling, self._read_images
         )
         self.warn(remarks)
-        return replace(knowledge, consumers={*(knowledge.consumers or ()), *assumption.placed})
+        return replace(nova_facts, consumers={*(nova_facts.consumers or ()), *assumption.placed})
 
     def _read_images(self, servers: Sequence[Server]) -> Images:
         """Return the images of servers; no image is known if Nova and ``--images`` give none."""

@@ -330,7 +330,7 @@ class AuditedConsumer:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The allocations that may be freed, and the reason for others, as of the snapshot."""
+        """The allocations that may be freed as of the snapshot, and why others may not."""
         server = self.migration.server_uuid if self.migration else self.consumer.uuid
         holding = self.cloud.snapshot.consumers.get(server)
         record = (self.cloud.lists.servers or {}).get(server)

@@ -100,7 +100,7 @@ def _find_differences_in_aggregates(
         pending = [part for part in group.roots_with_class if part not in settled]
         if pending and group.usual_ratio is None:
             settled.update(pending)
-            yield _make_finding_without_usual_ratio(cloud, group)
+            yield _make_aggregate_finding(cloud, group)
             continue
         for uuid, name in pending:
             for ratio in group.hosts[uuid]:
@@ -127,7 +127,7 @@ def _group_by_aggregate(
                 yield _AggregateRatios(aggregate, name, by_root)
 
 
-def _make_finding_without_usual_ratio(cloud: Cloud, group: _AggregateRatios) -> Finding:
+def _make_aggregate_finding(cloud: Cloud, group: _AggregateRatios) -> Finding:
     """Return the finding about an aggregate without a usual ratio, with its hosts by ratio."""
     names = defaultdict[str, list[str]](list)
     for uuid, values in group.ratios_by_root.items():

@@ -72,7 +72,7 @@ def explain_request(
     ask: Ask | None = None,
     most_trees: int = 5,
 ) -> Explanation:
-    """Explain why a request has no candidates.
+    """Return the number of trees with candidates of a request, and the reasons if none has any.
 
     :param ask: sends a request to the service; ``None``: send none
     :param most_trees: how many of the nearest trees to describe

@@ -84,7 +84,7 @@ class TreeMatcher:
 
     @functools.cached_property
     def trees_by_requirement(self) -> dict[Requirement, frozenset[str]]:
-        """The roots of the trees that satisfy each requirement by itself."""
+        """The UUIDs of the roots of the trees that satisfy each requirement by itself."""
         return {
             need: frozenset(
                 root

@@ -149,7 +149,7 @@ class RelaxationSearch:
         return frozenset()
 
     def _try_change(self, change: _RequestChange) -> Relaxation | None:
-        """Return a change and the trees that meet it; ``None`` if it leaves no valid request."""
+        """Return a change as a relaxation, with its trees; ``None`` if the request is invalid."""
         changed = [replace(need, amount=amount) for need, amount in change.amounts.items()]
         ordered = [
             need for need in (*self._matcher.requirements, *changed) if need in change.retained

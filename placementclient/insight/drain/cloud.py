@@ -31,9 +31,9 @@ class Occupants(NamedTuple):
     """The consumers of hosts.
 
     :param offloaded: shelved servers, which free their allocations and need no place
-    :param unsettled: the servers, other consumers, and providers with unknown consumers that no
-        plan can move; the fact ``command`` is the command after which a plan can. A server that
-        Nova cannot move yet is among ``servers``, too.
+    :param unsettled: findings on servers, other consumers, and providers with unknown consumers
+        that no plan can move; the fact ``command`` is the command after which a plan can. A server
+        that Nova cannot move yet is among ``servers``, too.
     """
 
     servers: list[ServerMove]
@@ -51,12 +51,12 @@ class DrainCloud:
     def __init__(
         self,
         snapshot: Snapshot,
-        knowledge: NovaFacts | None = None,
+        nova_facts: NovaFacts | None = None,
         keep_free: float = 0,
         audit: str = 'placement resource provider audit',
     ) -> None:
         self.snapshot, self.topology = snapshot, Topology(snapshot)
-        self.knowledge = knowledge or NovaFacts()
+        self.nova_facts = nova_facts or NovaFacts()
         self._keep_free, self._audit = keep_free, audit
         #: The requests of servers, by number; and the numbers.
         self.requests: list[Request] = []
@@ -80,7 +80,7 @@ class DrainCloud:
 
     def with_snapshot(self, snapshot: Snapshot) -> DrainCloud:
         """Return the cloud with another snapshot; each kind of servers keeps its number."""
-        cloud = DrainCloud(snapshot, self.knowledge, self._keep_free, self._audit)
+        cloud = DrainCloud(snapshot, self.nova_facts, self._keep_free, self._audit)
         cloud.requests, cloud._numbers = self.requests, self._numbers
         return cloud
 
@@ -185,13 +185,13 @@ class DrainCloud:
     def find_departure(self, server_uuid: str) -> Departure:
         """Return the command that moves a server off its host."""
         if server_uuid not in self._departures:
-            restrictions = self.knowledge.restrictions
+            restrictions = self.nova_facts.restrictions
             if server_uuid in restrictions:
                 restricted = restrictions[server_uuid]
             else:
                 allocations = self.snapshot.consumers[server_uuid].allocations
                 restricted = departures.find_restriction(self.snapshot, allocations)
-            state = self.knowledge.states.get(server_uuid, '')
+            state = self.nova_facts.states.get(server_uuid, '')
             self._departures[server_uuid] = departures.choose_departure(state, restricted)
         return self._departures[server_uuid]
 
@@ -215,7 +215,7 @@ class DrainCloud:
         if root_uuid not in roots:
             reason = 'is on another host, and uses storage that this one shares'
             return Hindrance(consumer.uuid, reason)
-        migrations = self.knowledge.migrations or {}
+        migrations = self.nova_facts.migrations or {}
         if migration := migrations.get(consumer.uuid):
             return departures.explain_unmovable_migration(consumer.uuid, migration, self._audit)
         if consumer.type not in (None, INSTANCE, MIGRATION):
@@ -229,20 +229,20 @@ class DrainCloud:
 
         :param root_uuids: of the hosts on which it has allocations
         """
-        knowledge = self.knowledge
+        nova_facts = self.nova_facts
         if consumer.type == MIGRATION:
             return 'is a migration: under way, waiting to be confirmed, or over'
         if len(root_uuids) > 1:
             return 'has allocations on several hosts: it is migrating, or some are leaked'
-        if knowledge.consumers is not None and consumer.uuid not in knowledge.consumers:
-            either = 'a migration, or ' if knowledge.migrations is None else ''
+        if nova_facts.consumers is not None and consumer.uuid not in nova_facts.consumers:
+            either = 'a migration, or ' if nova_facts.migrations is None else ''
             return f'is no server that Nova knows: {either}a leaked allocation'
-        is_gone = knowledge.states.get(consumer.uuid) in GONE
+        is_gone = nova_facts.states.get(consumer.uuid) in GONE
         return 'is on no host: a leaked allocation' if is_gone else ''
 
     def find_kind_by_strict_request(self, server: ServerMove) -> KindNumber:
         """Return the number of the kind of a server by its strict request."""
-        if (requested := self.knowledge.requests.get(server.server)) is not None:
+        if (requested := self.nova_facts.requests.get(server.server)) is not None:
             return self.find_kind_of_request(requested, server.source)
         allocations = dict(sorted(server.before.items()))
         key = server.source, tuple((uuid, *part.items()) for uuid, part in allocations.items())
@@ -254,8 +254,8 @@ class DrainCloud:
 
     def find_kind_by_lax_request(self, server: ServerMove) -> KindNumber:
         """Return the number of the kind of a server by its lax request."""
-        knowledge = self.knowledge
-        request = knowledge.least.get(server.server) or knowledge.requests.get(server.server)
+        nova_facts = self.nova_facts
+        request = nova_facts.least.get(server.server) or nova_facts.requests.get(server.server)
         return self.find_kind_of_request(
             request or requests.build_lax_request(self.snapshot, server.before), server.source
         )
@@ -265,8 +265,8 @@ class DrainCloud:
 
         :param root_uuid: the present host, in whose cell the servers stay
         """
-        if root_uuid is not None and self.knowledge.cells is not None:
-            name = self.knowledge.cells.get(self.snapshot.providers[root_uuid].name, '')
+        if root_uuid is not None and self.nova_facts.cells is not None:
+            name = self.nova_facts.cells.get(self.snapshot.providers[root_uuid].name, '')
             members = *request.root_member_of, frozenset({make_cell_alias(name)})
             request = request._replace(root_member_of=members)
         if request not in self._numbers:

@@ -46,7 +46,7 @@ def find_remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing)
 
 @dataclass(frozen=True, slots=True)
 class _RemedySearch:
-    """Finds changes after which every server of hosts to be emptied has a place."""
+    """Finds changes, in words, after which every server of hosts to be emptied has a place."""
 
     _cloud: DrainCloud
     _emptied: set[str]

@@ -86,7 +86,7 @@ def read_nova_facts(
     reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
     for server in here:
         reader.add_request(server)
-    knowledge = NovaFacts(
+    nova_facts = NovaFacts(
         reader.requests,
         reader.least,
         _map_states(servers, (migrations or {}).values()),
@@ -98,7 +98,7 @@ def read_nova_facts(
         migrations,
         aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
     )
-    return knowledge, [*reader.list_remarks(), *_list_missing_lists(document)]
+    return nova_facts, [*reader.list_remarks(), *_list_missing_lists(document)]
 
 
 def _has_all_providers(snapshot: Snapshot, server: Server) -> bool:
@@ -242,7 +242,7 @@ class _RequestReader:
 def _make_old_host_request(
     snapshot: Snapshot, allocations: Allocations, request: Request
 ) -> Request:
-    """Return a strict request that also has the root's conditions and the limits of a request."""
+    """Return the strict request of a server, with the root's conditions and limits of another."""
     hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
     root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
     strict = requests.build_strict_request(snapshot, root, dict(sorted(allocations.items())))
@@ -256,7 +256,7 @@ def _make_old_host_request(
 def _find_restrictions(
     snapshot: Snapshot, servers: Iterable[Server], images: Images, settings: Settings
 ) -> Iterator[tuple[str, Restriction | None]]:
-    """Yield the reason why Nova does not live-migrate a server, for each with a known flavor."""
+    """Yield the UUID of each server with a known flavor, and why Nova does not live-migrate it."""
     for server in servers:
         if not server.flavor:
             continue

@@ -261,7 +261,7 @@ def build_problem(
         host = _build_host(cloud, uuid, is_new=is_new)
         room = tuple(shapes[numbers[providers]].append_class_sums(host.room, pools))
         hosts.append(host._replace(shape=numbers[providers], room=room))
-    return PackingProblem(cloud.requests, servers, shapes, hosts, pools, cloud.knowledge.limits)
+    return PackingProblem(cloud.requests, servers, shapes, hosts, pools, cloud.nova_facts.limits)
 
 
 def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHost:
@@ -271,7 +271,7 @@ def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHos
     """
     own = [state for state in cloud.topology.trees[root_uuid] if not is_sharing(state)]
     room = tuple(free for state in own for free in cloud.list_free_amounts(state, is_new=is_new))
-    groups = {} if is_new else cloud.knowledge.groups
+    groups = {} if is_new else cloud.nova_facts.groups
     consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()
     members = Counter(name for consumer in consumers for name in groups.get(consumer.uuid, ()))
     serving = tuple(state.uuid for state in cloud.topology.list_serving_providers(root_uuid))
@@ -324,7 +324,7 @@ def _list_host_providers(
     :param is_new: whether the host is new, and so not disabled
     """
     root, *others = cloud.topology.list_host_providers(root_uuid, trees)
-    if places := cloud.knowledge.make_zone_and_cell_aliases(
+    if places := cloud.nova_facts.make_zone_and_cell_aliases(
         cloud.snapshot.providers[root_uuid].name
     ):
         root = root._replace(aggregates=root.aggregates | places)

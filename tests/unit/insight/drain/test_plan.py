@@ -13,9 +13,9 @@ from tests.unit.insight.clouds import cloud, consumer, host, pool, provider
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
-def drained(states, consumers, knowledge=None):
+def drained(states, consumers, nova_facts=None):
     """The answer for the host ``old``."""
-    return decide_drain(DrainCloud(cloud(states, consumers), knowledge), ['old'])
+    return decide_drain(DrainCloud(cloud(states, consumers), nova_facts), ['old'])
 
 
 SERVER = consumer('s', old={'VCPU': 2})

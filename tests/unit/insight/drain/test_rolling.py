@@ -99,8 +99,8 @@ def test_a_server_that_comes_to_another_storage_frees_the_first():
     snapshot = cloud(states, [server])
     request = CandidateRequest(Filter({'VCPU': 2, 'DISK_GB': 9}))
     pools = find_shared_amounts(snapshot, server.allocations)
-    knowledge = NovaFacts({'s': parse_request(request)._replace(shared=pools)})
-    rolling = plan_rolling(DrainCloud(snapshot, knowledge), [('h1',), ('h0',)])
+    nova_facts = NovaFacts({'s': parse_request(request)._replace(shared=pools)})
+    rolling = plan_rolling(DrainCloud(snapshot, nova_facts), [('h1',), ('h0',)])
     away = {'h0': {'VCPU': 2}, 'nfs1': {'DISK_GB': 9}}
     assert [move.after for move in rolling.moves] == [away, server.allocations]
     assert list(oracle.refusals(snapshot, rolling.moves)) == []
@@ -185,12 +185,12 @@ def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied():
     snapshot = cloud(hosts(4, 4, 4), servers(h0=[1], h1=[1], h2=[1]))
     request = CandidateRequest(Filter({'VCPU': 1}))
     names = list(snapshot.consumers)
-    knowledge = NovaFacts(
+    nova_facts = NovaFacts(
         {name: parse_request(request)._replace(limits=('g',)) for name in names[:2]},
         limits={'g': 1},
         groups=dict.fromkeys(names[:2], ('g',)),
     )
-    scene = DrainCloud(snapshot, knowledge)
+    scene = DrainCloud(snapshot, nova_facts)
     assert not can_never_be_empty(scene, ['h0'])
     rolling = plan_rolling(scene, [('h0',), ('h1',), ('h2',)])
     assert rolling.verdict is DrainVerdict.YES
