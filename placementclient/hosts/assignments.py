@@ -34,7 +34,7 @@ def make_contradiction(subject: str, reason: str, path: str, consumer_uuid: str 
     return Finding('contradiction', subject, facts, reason=reason)
 
 
-def split_results(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
+def split_findings(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
     """Return the results that are no findings, such as rows, and the findings.
 
     :param results: rows or the like, mixed with findings
@@ -65,7 +65,7 @@ def assign_mediated_devices(
     names = {default, *by_type.values()}
     for facts, domains, allocated in _list_servers_by_host(hosts, snapshot):
         for domain in domains:
-            rows, contradictions = split_results(_assign_domain(facts, domain, by_type, default))
+            rows, contradictions = split_findings(_assign_domain(facts, domain, by_type, default))
             if snapshot is not None and rows and not contradictions:
                 contradictions += _compare_with_allocations(allocated, facts, domain, rows)
             if not domain.mdevs and names & allocated.get(domain.uuid, {}).keys():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from placementclient.basis.wording import format_count
-from placementclient.hosts.assignments import make_contradiction, split_results
+from placementclient.hosts.assignments import make_contradiction, split_findings
 from placementclient.model.assignments import UNEXPLAINED, AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
@@ -49,7 +49,7 @@ def add_unexplained_rows(
     explained, 1 unexplained``. A row that leaves the class as it is explains a consumer, and is
     left out: the file says nothing of what stays.
     """
-    certain, contradictions = split_results(results)
+    certain, contradictions = split_findings(results)
     explained = {(row.consumer_uuid, row.resource_class) for row in certain}
     unexplained: list[tuple[Consumer, str]] = []
     lines: list[str] = []

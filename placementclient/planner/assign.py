@@ -66,7 +66,7 @@ def assign_targets(
         raise explain_impossible(target_state, problem, result)
     if result is None:
         raise PlanRefusal([Cause('undetermined', target_state.name, unproved=0, seconds=timeout)])
-    return label_rows(target_state, problem.consumer_items, result)
+    return make_labelled_rows(target_state, problem.consumer_items, result)
 
 
 def _raise_refusal(causes: Iterator[Cause]) -> None:
@@ -194,7 +194,7 @@ class _DecidedAllocation(NamedTuple):
         return self.decision.proved or len(self.possible_targets) > len(self.decision.placement)
 
 
-def label_rows(
+def make_labelled_rows(
     target_state: TargetState,
     consumer_items: Sequence[ConsumerItem],
     decisions: Sequence[ItemDecision],
@@ -214,7 +214,7 @@ def label_rows(
     ]
     proved = [choice for choice in choices if choice.is_choice_proved]
     in_order = sorted(zip(decided, labels, strict=True), key=lambda pair: pair[0].allocation.order)
-    rows = [row for one, label in in_order for row in _make_rows(one, label)]
+    rows = [row for one, label in in_order for row in _make_planned_rows(one, label)]
     return AssignmentResult(
         [*rows, *_make_addition_rows(target_state)],
         [_make_undecided_row(target_state, choice) for choice in proved],
@@ -222,7 +222,7 @@ def label_rows(
     )
 
 
-def _make_rows(decided: _DecidedAllocation, label: RowLabel) -> Iterator[PlannedRow]:
+def _make_planned_rows(decided: _DecidedAllocation, label: RowLabel) -> Iterator[PlannedRow]:
     """Yield an allocation's rows of the plan: the operator's row, or one for each target."""
     item, decision, position = decided
     allocation = decided.allocation

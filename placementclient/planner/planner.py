@@ -296,7 +296,7 @@ class _Planner:
     def list_undecided_rows(self, allow_inferred: bool) -> list[UndecidedRow]:
         """Return the rows of the changes for which the operator has to choose a target.
 
-        :param allow_inferred: whether the planner may choose targets, but for unexplained rows
+        :param allow_inferred: whether the planner may choose; it never may for unexplained rows
         """
         planned = {name for change in self.changes for name in change.roots.values()}
         unexplained = self._matcher.unexplained.values()

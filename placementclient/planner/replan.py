@@ -37,8 +37,8 @@ def replan_tree(live: Snapshot, plan: Plan, change: Change) -> Change:
     recipe = plan.recipe
     assert recipe is not None
     try:
-        roots = _find_roots(live, change)
-        _check_new_children(live, change)
+        roots = _require_roots(live, change)
+        _refuse_existing_children(live, change)
         planned = {provider.name for provider in change.providers}
         target_state = build_target_state(live, recipe.spec, roots, planned)
         rows = AssignmentMatcher(recipe.spec, recipe.assignments)
@@ -51,10 +51,10 @@ def replan_tree(live: Snapshot, plan: Plan, change: Change) -> Change:
         cause = Cause('bad-row', change.root_provider_name, reason=str(reason))
         raise Infeasible([cause]) from None
     except PlanRefusal as refusal:
-        raise _make_error(refusal) from None
+        raise _make_planning_error(refusal) from None
 
 
-def _make_error(refusal: PlanRefusal) -> Infeasible | Undetermined:
+def _make_planning_error(refusal: PlanRefusal) -> Infeasible | Undetermined:
     """Return the error for the causes of a tree that cannot be planned again."""
     if all(cause.kind == 'undetermined' for cause in refusal.causes):
         return Undetermined(refusal.causes)
@@ -82,7 +82,7 @@ def _compose_decided_change(
     return compose_change(snapshot, target_state, assignment, spec)
 
 
-def _find_roots(snapshot: Snapshot, change: Change) -> list[ProviderState]:
+def _require_roots(snapshot: Snapshot, change: Change) -> list[ProviderState]:
     """Return the present roots of the trees of a change; refuse a change without one of them."""
     roots = {name: snapshot.providers.get(uuid) for uuid, name in change.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
@@ -90,7 +90,7 @@ def _find_roots(snapshot: Snapshot, change: Change) -> list[ProviderState]:
     return [root for root in roots.values() if root is not None]
 
 
-def _check_new_children(snapshot: Snapshot, change: Change) -> None:
+def _refuse_existing_children(snapshot: Snapshot, change: Change) -> None:
     """Refuse a change that creates a provider which exists and is not empty.
 
     An interrupted apply leaves empty providers.

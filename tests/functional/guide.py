@@ -197,7 +197,7 @@ def hosts():
 def write_map(path):
     """The assignments of the upgrade guide, from the facts that are shipped with it."""
     facts = [archive.read_host(str(HOSTS / name)) for name in ('gpu1', 'gpu2')]
-    rows, _ = assignments.split_results(assignments.assign_mediated_devices(facts, hosts()))
+    rows, _ = assignments.split_findings(assignments.assign_mediated_devices(facts, hosts()))
     path.write_text(assignments.format_assignments(rows))
 
 

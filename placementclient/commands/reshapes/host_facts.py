@@ -105,7 +105,7 @@ class WriteAssignments(base.Lister):
         else:
             results, scope = self._assign_devices(snapshot)
         if snapshot is None:
-            rows, contradictions = assignments.split_results(results)
+            rows, contradictions = assignments.split_findings(results)
         else:
             rows, contradictions, lines = add_unexplained_rows(results, snapshot, scope)
             self.warn(lines)
@@ -204,7 +204,7 @@ class WriteDeviceAdditions(base.Lister):
             )
         snapshot = _read_snapshot(self)
         results = additions.build_additions(rows, specs, snapshot)
-        entries, contradictions = assignments.split_results(results)
+        entries, contradictions = assignments.split_findings(results)
         disk.write_document(self.args.output, {'additions': entries})
         return _report_contradictions(self, contradictions, snapshot)
 

@@ -11,7 +11,7 @@ from placementclient.planner.invariants.checked_change import Amounts, CheckedCh
 
 def check_allocations(checked: CheckedChange) -> Iterator[str]:
     """Yield a fault for each amount that changes without a row, and each inventory without room."""
-    moved, faults = _sum_rows(checked)
+    moved, faults = _sum_moved_amounts(checked)
     yield from faults
     gains = Amounts(int)
     for amounts in moved.values():
@@ -26,7 +26,7 @@ def check_allocations(checked: CheckedChange) -> Iterator[str]:
         yield from _check_capacities(checked, provider, gains)
 
 
-def _sum_rows(checked: CheckedChange) -> tuple[dict[str, Amounts], list[str]]:
+def _sum_moved_amounts(checked: CheckedChange) -> tuple[dict[str, Amounts], list[str]]:
     """Return by consumer the amounts that rows give (negative: take), and the faults of the rows.
 
     Amounts are by the provider's UUID and the class.

@@ -121,7 +121,7 @@ class _TreeBuilder(TargetProviders):
         """Return the flow of one class by a move; ``None`` if there is nothing to take.
 
         :param index: of the move in the specification
-        :param taken: by source and class, the amounts that other moves take
+        :param taken: by source and class, the amounts that other moves take; extended here
         :param name: the class at the source
         """
         move, key = self._spec.moves[index], InventoryKey(origin.uuid, name)

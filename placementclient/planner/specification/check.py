@@ -77,7 +77,7 @@ class SpecCheck:
 
     def check_names(self) -> Iterator[errors.BadFile]:
         """Yield an error for each name of a class, trait, source or parent that nothing has."""
-        for spec_name in _list_names(self._spec):
+        for spec_name in _list_classes_and_traits(self._spec):
             yield from self._check_name(spec_name)
         if self._spec.trees is None or not self._trees:
             yield from self._check_sources()
@@ -99,7 +99,7 @@ class SpecCheck:
                 keys = 'moves', index, 'from_resource_provider'
                 yield self._spec.make_error(describe_unmatched_pattern(name, names), *keys)
 
-    def _make_error(
+    def _make_name_error(
         self, reason: str, keys: Keys, name: str, candidates: Iterable[str]
     ) -> errors.BadFile:
         """Return an error about a name; the first :data:`MAX_HINTS` suggest a similar candidate.
@@ -132,7 +132,7 @@ class SpecCheck:
             reason = f'no provider has the {kind} {name}'
         else:
             return
-        yield self._make_error(reason, keys, name, self._known_names[kind])
+        yield self._make_name_error(reason, keys, name, self._known_names[kind])
 
     def _check_sources(self) -> Iterator[errors.BadFile]:
         """Yield an error for each source of a move that is no provider."""
@@ -143,7 +143,7 @@ class SpecCheck:
             if not (is_known or is_pattern(name) or has_placeholder(name)):
                 reason = f'there is no provider {name} to move anything from'
                 keys = 'moves', index, 'from_resource_provider'
-                yield self._make_error(reason, keys, name, self._list_provider_names())
+                yield self._make_name_error(reason, keys, name, self._list_provider_names())
 
     def _check_additions(self) -> Iterator[errors.BadFile]:
         """Yield an error for each addition without a parent, or to a provider of another entry."""
@@ -157,7 +157,7 @@ class SpecCheck:
             elif not self._is_parent_known(name, parent, preceding):
                 reason = f'there is no provider {parent} to make {name} below'
                 keys = 'additions', index, 'parent'
-                yield self._make_error(reason, keys, parent, self._list_provider_names())
+                yield self._make_name_error(reason, keys, parent, self._list_provider_names())
             preceding.add(name)
 
     def _is_parent_known(self, name: str, parent: str, preceding_names: Collection[str]) -> bool:
@@ -192,7 +192,7 @@ class SpecCheck:
                 where = names_by_uuid.get(by_name[below[0]].root_uuid, 'another root')
                 reason = f'"{name}" matches no root, but {below[0]} below {where}'
             keys = 'trees', 'name', index
-            yield self._make_error(reason, keys, name, find_similar_names(name, roots))
+            yield self._make_name_error(reason, keys, name, find_similar_names(name, roots))
 
     def _check_root_uuids(self) -> Iterator[errors.BadFile]:
         """Yield an error for each UUID of ``trees`` that is that of no root."""
@@ -202,7 +202,7 @@ class SpecCheck:
             if provider is None:
                 roots = [p.uuid for p in self._providers if p.parent_provider_uuid is None]
                 near = find_similar_uuids(uuid, roots)
-                yield self._make_error(f'no root has the UUID {uuid}', keys, uuid, near)
+                yield self._make_name_error(f'no root has the UUID {uuid}', keys, uuid, near)
             elif provider.parent_provider_uuid is not None:
                 hint = f'. Did you mean "{provider.root_uuid}"?'
                 reason = f'{uuid} is {provider.name}, which is no root{hint}'
@@ -223,10 +223,12 @@ class SpecCheck:
             for index, name in enumerate(named):
                 may_be_elsewhere = bool(self._trees) and name.startswith('CUSTOM_')
                 if name not in present and (name in self._known_names[kind] or may_be_elsewhere):
-                    yield self._make_error(f'{reason} {name}', ('trees', key, index), name, present)
+                    yield self._make_name_error(
+                        f'{reason} {name}', ('trees', key, index), name, present
+                    )
 
 
-def _list_names(spec: Spec) -> Iterator[_SpecName]:
+def _list_classes_and_traits(spec: Spec) -> Iterator[_SpecName]:
     """Yield each class and trait that a specification names, in the order of its sections."""
     selection = spec.trees or TreeSelection()
     yield from _list_names_at(_CLASS, ('trees', 'class'), selection.classes, is_needed=True)

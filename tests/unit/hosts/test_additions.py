@@ -5,7 +5,7 @@ import pytest
 
 from placementclient.basis import errors
 from placementclient.hosts import additions, device_spec
-from placementclient.hosts.assignments import split_results
+from placementclient.hosts.assignments import split_findings
 from placementclient.hosts.devices import Device
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -25,7 +25,7 @@ def device(address, kind='type-PCI', parent='', used=''):
 
 def made(devices, *specs, of=None):
     entries = device_spec.parse_device_specs(json.dumps(list(specs) or [{}]), 'spec')
-    added, contradictions = split_results(additions.build_additions(devices, {'': entries}, of))
+    added, contradictions = split_findings(additions.build_additions(devices, {'': entries}, of))
     return (
         {entry['resource_provider']: entry for entry in added},
         [f'{contradiction.subject} {contradiction.reason}' for contradiction in contradictions],

@@ -39,7 +39,7 @@ def snapshot(**allocated):
 
 
 def outcome(prove, *facts):
-    rows, contradictions = assignments.split_results(prove(*facts))
+    rows, contradictions = assignments.split_findings(prove(*facts))
     return rows, [(contradiction.subject, contradiction.reason) for contradiction in contradictions]
 
 
