@@ -31,7 +31,7 @@ def read_cpus(features: Features) -> Cpus:
 
     :raises Refusal: if they contradict each other
     """
-    policy, thread_policy = _choose_policy(features), _choose_thread_policy(features)
+    policy, thread_policy = _choose_cpu_policy(features), _choose_thread_policy(features)
     emulator = features.require_known(
         'emulator_threads_policy', features.read_values('emulator_threads_policy')[0]
     )
@@ -44,7 +44,7 @@ def read_cpus(features: Features) -> Cpus:
     )
 
 
-def _choose_policy(features: Features) -> str | None:
+def _choose_cpu_policy(features: Features) -> str | None:
     """Return the CPU policy of flavor and image: ``get_cpu_policy_constraint`` of Nova."""
     flavor, image = (
         features.require_known('cpu_policy', value) for value in features.read_values('cpu_policy')

@@ -97,7 +97,7 @@ class Draft:
         self.groups[suffix] = group
 
     def find_device_profile(self, name: str) -> Sequence[Mapping[str, str]] | None:
-        """Return the groups of a device profile; ``None`` if no profile is known.
+        """Return the groups of a device profile; ``None`` if the profiles are unknown.
 
         :raises Refusal: if no profile has the name
         """

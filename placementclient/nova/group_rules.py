@@ -86,7 +86,7 @@ def _add_port_groups(draft: Draft) -> None:
 
 
 def _add_accelerator_groups(draft: Draft, port: Port) -> None:
-    """Add the device groups of a port: ``get_device_profile_request_groups`` of Nova."""
+    """Add the groups of accelerators of a port: ``get_device_profile_request_groups`` of Nova."""
     if not port.device_profile:
         raise Refusal(f'port {port.uuid} has no device profile')
     if (groups := draft.find_device_profile(port.device_profile)) is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 class UnendingList(Exception):
-    """A list has no last page, or exceeds a limit."""
+    """A list has no last page, or exceeds the limit of size or of time."""
 
 
 @dataclass

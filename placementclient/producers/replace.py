@@ -198,7 +198,7 @@ def _find_renamed_provider(client: Client, request: Replacement, old: Provider |
     """
     new = None
     if old and old.name != restore_name(old.name, old.uuid):
-        new = resource_provider.find_by_name(client, _choose_name(request, old))
+        new = resource_provider.find_by_name(client, _choose_new_name(request, old))
     if new is None:
         raise errors.NoSuchProvider(
             f'No resource provider has the name or UUID {request.twin!r}. If it has replaced '
@@ -207,7 +207,7 @@ def _find_renamed_provider(client: Client, request: Replacement, old: Provider |
     return new
 
 
-def _choose_name(request: Replacement, old: Provider) -> str:
+def _choose_new_name(request: Replacement, old: Provider) -> str:
     """Return the name after the replacement: the requested one, or that of the old provider."""
     typed = old.name if is_uuid(request.old) else request.old
     return request.name or restore_name(typed, old.uuid)
@@ -239,7 +239,7 @@ def _choose_checked_name(request: Replacement, old: Provider, new: Provider | No
         exists under another name; if the name to keep was cut; if the same command would not find
         the new provider again after an interruption
     """
-    final = _choose_name(request, old)
+    final = _choose_new_name(request, old)
     if new and new.uuid == old.uuid:
         raise errors.BadArgument(f'{old.name} cannot replace itself')
     # --uuid creates a provider; an interrupted replacement has made it with the final name.

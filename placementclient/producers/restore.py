@@ -171,7 +171,7 @@ class RestoreProducer(StateProducer):
         self.notes = list(notes.values())
 
     def _has_restored_allocations(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> bool:
-        """Return whether a consumer has the allocations that the snapshot gives it in ``part``."""
+        """Return whether a consumer holds what the snapshot gives it on providers of ``part``."""
         current = live.consumers.get(consumer.uuid)
         return current is not None and all(
             current.allocations.get(uuid) == resources
