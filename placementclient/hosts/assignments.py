@@ -133,7 +133,7 @@ def _list_servers_by_host(
     """
     several = {uuid for uuid, paths in _list_paths_by_server(hosts).items() if len(paths) > 1}
     for facts in hosts:
-        allocated = _list_allocations(snapshot, facts.hostname)
+        allocated = _sum_allocations(snapshot, facts.hostname)
         yield (
             facts,
             [domain for domain in facts.domains if domain.uuid not in several],
@@ -149,7 +149,7 @@ def _find_duplicate_servers(hosts: Sequence[HostFacts]) -> Iterator[Finding]:
             yield make_contradiction(uuid, reason, paths[0])
 
 
-def _list_allocations(snapshot: Snapshot | None, hostname: str) -> _Allocated:
+def _sum_allocations(snapshot: Snapshot | None, hostname: str) -> _Allocated:
     """Return the amounts of each consumer in the tree of a host, by consumer UUID and class.
 
     :param snapshot: ``None``: the result is empty

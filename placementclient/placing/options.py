@@ -126,13 +126,13 @@ class OptionSearch(PartSearch):
         self._shared = dict(request.shared)
         self._are_twins_skipped = False
 
-    def find_tightest(self) -> HostOption | None:
+    def find_tightest_option(self) -> HostOption | None:
         """Return the option that uses the providers with the least free amounts, or None."""
         # Providers that differ in nothing lead to the same option, or to none.
         self._are_twins_skipped = True
-        return next(self.find_all(), None)
+        return next(self.find_options(), None)
 
-    def find_all(self) -> Iterator[HostOption]:
+    def find_options(self) -> Iterator[HostOption]:
         """Yield all options, without duplicates."""
         if not self._request.is_lax:
             yield from map(self._make_option, self.find_ways())

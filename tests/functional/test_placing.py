@@ -172,7 +172,7 @@ def every_option(problem, kind, host, room, pools):
     suitable = shape.find_suitable_providers(request)
     if suitable is None:
         return []
-    return list(OptionSearch(request, shape, suitable, room, pools).find_all())
+    return list(OptionSearch(request, shape, suitable, room, pools).find_options())
 
 
 def worked_out(snapshot, request):

@@ -134,7 +134,7 @@ def add_options(
         return
     search = problem.make_option_search(kind, group.shape, group.room)
     options: dict[object, HostOption] = {}
-    for option in search.find_all():
+    for option in search.find_options():
         options.setdefault((option.local, option.shared), option)
         if len(options) > MAX_OPTIONS:
             break
@@ -182,7 +182,7 @@ def _may_have_room(
     if fit.is_fixed:
         return all(room[at] >= amount for at, amount in fit.fixed.items())
     search = problem.make_option_search(kind, shape, room)
-    return search.find_tightest() is not None or search.is_cut
+    return search.find_tightest_option() is not None or search.is_cut
 
 
 def sort_twin_providers(host: TargetHost, shape: Shape) -> TargetHost:

@@ -239,7 +239,7 @@ class Packing:
         fit = problem.find_shape_fit(kind, shape)
         assert fit is not None
         if fit.only is None:
-            return problem.make_option_search(kind, shape, room, self.pools).find_tightest()
+            return problem.make_option_search(kind, shape, room, self.pools).find_tightest_option()
         for place, amount in fit.only.local:
             if room[place] < amount:
                 return None

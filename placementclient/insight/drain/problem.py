@@ -221,7 +221,7 @@ def _make_shape_fit(request: Request, shape: Shape) -> ShapeFit | None:
     if all(single):
         only = OptionSearch(
             request, shape, suitable, [_UNLIMITED] * shape.width, {}
-        ).find_tightest()
+        ).find_tightest_option()
         if only is None:
             return None
     named = frozenset().union(*request.root_required, *request.root_member_of)
