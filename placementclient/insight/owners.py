@@ -47,7 +47,7 @@ OTHERS = (
 def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
     """Return True if a child in a tree of Nova belongs to another service.
 
-    A provider belongs to another service if all of its children do.
+    So do all providers below such a child. Names, traits and classes show the service.
     """
     above = snapshot.providers.get(state.provider.parent_provider_uuid or '')
     if above is not None and above.provider.parent_provider_uuid and is_foreign(snapshot, above):
