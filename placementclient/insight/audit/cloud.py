@@ -256,8 +256,8 @@ class Cloud:
         return heals
 
     @cached_property
-    def heals_without_amounts(self) -> Mapping[str, healing.Heal]:
-        """By UUID the servers without allocations that cannot be healed, with the reason."""
+    def unhealable_servers(self) -> Mapping[str, healing.Heal]:
+        """By UUID the servers without allocations that cannot be healed, each with the reason."""
         heals = self.heals['allocations']
         return {heal.server.uuid: heal for heal in heals if heal.state == healing.UNKNOWN}
 

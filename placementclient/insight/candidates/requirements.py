@@ -9,7 +9,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 
 
 class RequirementKind(enum.Enum):
-    """The kind of a requirement."""
+    """The subject of a requirement: an amount, a trait, an aggregate, the tree, or its groups."""
 
     RESOURCE = 'resource'
     TRAIT = 'trait'

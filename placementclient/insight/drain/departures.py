@@ -45,7 +45,7 @@ class Departure(NamedTuple):
     needs_place: bool = True
 
 
-def _block_departure(reason: str, command: str) -> Departure:
+def _make_blocked_departure(reason: str, command: str) -> Departure:
     """Return the departure of a server that cannot move; the command removes the reason."""
     return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
 
@@ -57,14 +57,16 @@ _DEPARTURES = {
     ('stopped', 'shutoff'): Departure(MoveState.COLD, _COLD),
     # "openstack server shelve --offload" passes over a server that is shelved already.
     ('shelved',): Departure(MoveState.MOVE, 'nova shelve-offload {server}', needs_place=False),
-    ('suspended',): _block_departure('is suspended', 'resume'),
-    ('rescued', 'rescue'): _block_departure('is rescued', 'unrescue'),
-    ('resized', 'verify_resize'): _block_departure(
+    ('suspended',): _make_blocked_departure('is suspended', 'resume'),
+    ('rescued', 'rescue'): _make_blocked_departure('is rescued', 'unrescue'),
+    ('resized', 'verify_resize'): _make_blocked_departure(
         'was resized or migrated: confirm or revert that', 'resize confirm'
     ),
-    ('error',): _block_departure('is in error', 'set --state active'),
-    ('building', 'build'): _block_departure('is being built', 'show'),
-    ('soft-delete', 'soft_deleted'): _block_departure('is deleted and can be restored', 'restore'),
+    ('error',): _make_blocked_departure('is in error', 'set --state active'),
+    ('building', 'build'): _make_blocked_departure('is being built', 'show'),
+    ('soft-delete', 'soft_deleted'): _make_blocked_departure(
+        'is deleted and can be restored', 'restore'
+    ),
 }
 #: Servers in these states are on no host: their allocations on hosts are left over.
 GONE = frozenset({'deleted', 'shelved_offloaded'})
@@ -208,13 +210,13 @@ def choose_departure(state: str, restriction: Restriction | None) -> Departure:
     :param restriction: why Nova does not live-migrate it; ``None``: it does
     """
     known = (way for states, way in _DEPARTURES.items() if state in states)
-    of_state = next(known, _block_departure(f'is {state}', 'show'))
+    of_state = next(known, _make_blocked_departure(f'is {state}', 'show'))
     if restriction is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:
         return of_state
     if not restriction.is_cold:
         return Departure(MoveState.CANNOT_MOVE, '', restriction.reason, needs_place=False)
     if state == 'paused':
-        return _block_departure(f'is paused and {restriction.reason}', 'unpause')
+        return _make_blocked_departure(f'is paused and {restriction.reason}', 'unpause')
     return Departure(MoveState.COLD, _COLD, restriction.reason)
 
 
