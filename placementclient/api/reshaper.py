@@ -50,7 +50,7 @@ def check_allowed(client: Client) -> None:
     :raises errors.UnsupportedVersion: if the service is older
     :raises errors.Forbidden: if the policy does not allow it
     """
-    client.require('', RESHAPE.since)
+    client.require_feature('', RESHAPE.since)
     if not is_allowed(client):
         raise errors.Forbidden(
             403, f'The policy does not let you reshape: you need the role {RESHAPE.roles!r}'

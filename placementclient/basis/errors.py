@@ -124,12 +124,13 @@ class WrongFile(BadFile):
         super().__init__(path, f'{mistake}; expected: {self._end}', line)
 
     def with_swapped_options(self, taker: str, other: str) -> BadFile:
-        """Return the same error with two options, each with the file of the other."""
+        """Return this error of the options that got the file and that need it: swapped files."""
         return BadFile(self.path, f'{self.mistake}. The files of {taker} and {other} are swapped')
 
     def with_taker(self, taker: str, flags: Container[str]) -> BadFile:
-        """Return the same error with the option or the argument that took the file.
+        """Return this error with the option or the argument that got the file.
 
+        :param taker: that option or argument
         :param flags: the options of the command; those of others are not named
         """
         is_of_other = self.taken.startswith('--') and self.taken.split()[0] not in flags
@@ -138,7 +139,7 @@ class WrongFile(BadFile):
 
 
 class BadFiles(BadFile):
-    """One or several faults of files."""
+    """One error for one or several faults of files."""
 
     def __init__(self, faults: Sequence[BadFile]) -> None:
         first = faults[0]
@@ -147,7 +148,7 @@ class BadFiles(BadFile):
 
 
 class DirectError(PlacementError):
-    """The embedded service cannot be used: not installed, or no usable database."""
+    """The embedded service (``placement_direct``) cannot be used: not installed, or no database."""
 
 
 class DatabaseError(DirectError):

@@ -85,10 +85,12 @@ class PrintableFormatter:
         self._formatter, self._convert, self._on_screen = formatter, convert, on_screen
 
     def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
+        """Print the rows of a table; cliff calls it."""
         with self._escape_output(stdout) as out:
             self._formatter.emit_list(names, map(self._convert_cells, rows), out, parsed_args)
 
     def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
+        """Print the fields of one object; cliff calls it."""
         with self._escape_output(stdout) as out:
             self._formatter.emit_one(names, self._convert_cells(fields), out, parsed_args)
 
@@ -97,7 +99,7 @@ class PrintableFormatter:
 
     @contextlib.contextmanager
     def _escape_output(self, stdout: Any) -> Iterator[Any]:
-        """Return a stream for the block; on a terminal its text is escaped when the block ends."""
+        """Give the block a stream; for a terminal its text is escaped when the block ends."""
         if not self._on_screen:
             yield stdout
             return

@@ -29,7 +29,7 @@ def decode_json(content: bytes, kind: Any = Any) -> Any:
     except RecursionError:
         raise InvalidJSON('nested too deeply') from None
     except msgspec.ValidationError as fault:
-        raise InvalidJSON(format_decoding_fault(str(fault))) from None
+        raise InvalidJSON(describe_fault(str(fault))) from None
     except (msgspec.DecodeError, json.JSONDecodeError, UnicodeError):
         raise InvalidJSON('no JSON') from None
     return value
@@ -58,8 +58,8 @@ def _refuse_duplicate_pairs(pairs: list[tuple[str, Any]]) -> None:
         raise InvalidJSON(f'the key {twice[:80]!r} appears twice')
 
 
-def format_decoding_fault(reason: str, name: str = '') -> str:
-    """Return a message of msgspec after its place: ``trees[3].amount: expected int, got str``.
+def describe_fault(reason: str, name: str = '') -> str:
+    """Return a message of msgspec with the place first: ``trees[3].amount: expected int, got str``.
 
     :param name: the place of the decoded value in its document; empty: it is the whole document
     """

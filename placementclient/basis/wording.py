@@ -36,7 +36,7 @@ _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
 
 def suggest_similar(unknown: str | Iterable[str], words: Iterable[str]) -> str:
-    """Return ``. Did you mean "vcpu"?`` for mistyped words, if one of ``words`` is similar."""
+    """Return ``. Did you mean "vcpu"?`` for mistyped words; empty if no word is similar."""
     near = find_closest_words([unknown] if isinstance(unknown, str) else unknown, words)
     return f'. {format_suggestion(near)}' if near else ''
 
@@ -60,6 +60,7 @@ def find_most_similar(word: str, candidates: Sequence[str], least: float = 0.6) 
     from difflib import SequenceMatcher, get_close_matches  # loaded where something is wrong only
 
     def measure_similarity(match: str) -> tuple[bool, float]:
+        """Return whether the letters are the same, and the likeness from 0 to 1."""
         # Letters that are transposed are likelier than others.
         return sorted(match) == sorted(word), SequenceMatcher(None, match, word).ratio()
 
@@ -72,7 +73,7 @@ def find_most_similar(word: str, candidates: Sequence[str], least: float = 0.6) 
 
 
 def _find_same_word(word: str, candidates: Iterable[str]) -> list[str]:
-    """Return candidates that differ from a word in case only, or ``MEMORY_MB`` for ``RAM``."""
+    """Return the candidates that are a word in other case, or ``MEMORY_MB`` for ``RAM``."""
     meant = {word.upper(), *_SYNONYMS.get(word.upper(), ())}
     return sorted(name for name in candidates if name.upper() in meant)
 

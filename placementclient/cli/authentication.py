@@ -41,7 +41,7 @@ _HINT = (
 
 
 class ServiceSelection(NamedTuple):
-    """The interface, the region and :data:`plugin.SETTINGS` that a cloud of ``clouds.yaml`` has."""
+    """The interface, region and settings for Placement, by name, of a cloud; ``None``: not set."""
 
     interface: str | None
     region_name: str | None
@@ -85,6 +85,7 @@ class AuthenticationByOptions(Authentication):
             raise _make_unknown_auth_type_error(unknown.name) from None
 
     def connect(self) -> tuple[Session, None]:
+        """Return a session of the options and variables, and no service, as there is no cloud."""
         from keystoneauth1 import exceptions, loading
 
         values = self.parse_options()
@@ -127,6 +128,7 @@ class AuthenticationByCloud(Authentication):
             raise errors.PlacementError(str(unusable)) from None
 
     def connect(self) -> tuple[Session, ServiceSelection]:
+        """Return a session of the cloud, and the service that the cloud selects."""
         from keystoneauth1.exceptions import NoMatchingPlugin
         from openstack.exceptions import ConfigException
 
@@ -145,7 +147,7 @@ class AuthenticationByCloud(Authentication):
         return session, ServiceSelection(interface, region.region_name, settings)
 
     def _make_unusable_cloud_error(self, cloud: str | None, reason: str) -> errors.PlacementError:
-        """Return an error with the SDK's reason why a cloud is unusable, and what to choose."""
+        """Return an error with the SDK's reason, and the known clouds if none has the name."""
         if missing := _MISSING_VALUE.findall(reason):
             return _make_missing_options_error(missing)
         # Without a file the SDK names the cloud of its defaults.
@@ -157,10 +159,10 @@ class AuthenticationByCloud(Authentication):
 
 
 def _refuse_unreadable_clouds_file(variable: str, paths: Sequence[str]) -> None:
-    """Raise an error if the file of clouds cannot be read: the SDK would take another one.
+    """Raise an error if a file of clouds cannot be read: the SDK would take another one.
 
-    :param variable: the environment variable with its path
-    :param paths: its usual paths, of which the first that exists counts
+    :param variable: the environment variable with the path of the file
+    :param paths: the usual paths of the file, of which the first that exists counts
     """
     import yaml
 
@@ -182,7 +184,7 @@ def _refuse_unreadable_clouds_file(variable: str, paths: Sequence[str]) -> None:
 
 
 def _describe_clouds(names: Sequence[str]) -> str:
-    """Return the names of the clouds, or where ``clouds.yaml`` may be, in a sentence."""
+    """Return a sentence with the clouds; without any, on where ``clouds.yaml`` may be."""
     from openstack.config.loader import CONFIG_FILES
 
     if names:
@@ -210,7 +212,7 @@ def _make_missing_options_error(names: Iterable[str]) -> errors.PlacementError:
 
 
 def is_cloud_selected(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Return whether a cloud of ``clouds.yaml`` is selected; an only one needs no name."""
+    """Return whether to take a cloud of ``clouds.yaml``: named, or as nothing else is given."""
     if options.os_cloud:
         return True
     is_typed = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)
@@ -218,12 +220,12 @@ def is_cloud_selected(options: argparse.Namespace, argv: Sequence[str]) -> bool:
 
 
 def _list_authentication_variables() -> set[str]:
-    """Return the names of the ``OS_*`` variables that do more than select a cloud."""
+    """Return the names of those set ``OS_*`` variables that do more than select a cloud."""
     return {name for name in os.environ if name.startswith('OS_')} - _SELECTORS
 
 
 def _choose_auth_type(argv: Sequence[str]) -> str:
-    """Return the default auth type: with a token and an endpoint, Keystone is not needed."""
+    """Return ``admin_token`` where a token and an endpoint are given, else ``password``."""
     words = {word.partition('=')[0] for word in argv}
     has_both = all(
         f'--os-{name}' in words or os.environ.get(f'OS_{name.upper()}')

@@ -28,20 +28,17 @@ class CommandOutput(NamedTuple):
 
 
 class BatchRunner:
-    """Runs commands on the connection of a program, and continues after errors.
+    """Runs commands on the connection of a program; one that fails raises no exception.
 
-    Meanwhile each thread has its own ``sys.stdout`` and ``sys.stderr``.
-
-    :param is_data: whether the output is for a program, also on a terminal
+    :param program: the program ``placement`` that runs the batch
+    :param is_data: whether another program reads the output, so that it is never for a terminal
     """
 
     def __init__(self, program: Shell, *, is_data: bool = False) -> None:
         shell = type(program)(existing=program.client_manager)
         self._program, self._shell = program, shell
         actions = command_help.list_actions(shell.parser)
-        self._options = {
-            _strip_option_value(text) for action in actions for text in action.option_strings
-        }
+        self._options = {_strip_option_value(text) for a in actions for text in a.option_strings}
         self._is_for_terminal = not is_data and program.stdout.isatty()
         self._stdout, self._stderr = _ThreadStream(sys.stdout), _ThreadStream(sys.stderr)
         shell.stdin, shell.stdout, shell.stderr = sys.stdin, self._stdout, self._stderr
@@ -50,7 +47,7 @@ class BatchRunner:
 
     @contextlib.contextmanager
     def redirect_streams(self) -> Iterator[None]:
-        """Redirect the standard streams while commands run."""
+        """Give each thread its own ``sys.stdout`` and ``sys.stderr`` within the block."""
         with contextlib.redirect_stdout(self._stdout), contextlib.redirect_stderr(self._stderr):
             try:
                 yield
@@ -89,7 +86,7 @@ class BatchRunner:
         )
 
     def run_read_only(self, words: Sequence[str]) -> CommandOutput:
-        """Run a read-only command, in any thread."""
+        """Run a command for which :meth:`can_run_beside_others` is true, in any thread."""
         shell = copy.copy(self._shell)
         shell.client_manager = self._program.client_manager.copy_for_version(
             shell.options.os_placement_api_version
@@ -97,12 +94,11 @@ class BatchRunner:
         return self._capture_output(lambda: shell.run_subcommand(list(words)))
 
     def _capture_output(self, run: Callable[[], int]) -> CommandOutput:
-        """Run a command; return its exit status, and the text that this thread prints meanwhile."""
         stdout = _CapturedStream(is_for_terminal=self._is_for_terminal)
         stderr = _CapturedStream(is_for_terminal=False)
         with self._stdout.redirect(stdout), self._stderr.redirect(stderr):
             status = _run_for_status(run)
-        return CommandOutput(status, stdout.get_text(), stderr.get_text())
+        return CommandOutput(status, stdout.get_captured_text(), stderr.get_captured_text())
 
     def _restore_options(self) -> None:
         """Forget the options of the last command, and use those of the program again."""
@@ -122,20 +118,20 @@ class _CapturedStream(io.TextIOWrapper):
         )
         self.is_for_terminal = is_for_terminal
 
-    def get_text(self) -> str:
+    def get_captured_text(self) -> str:
         content: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]
         return content.decode(errors='backslashreplace')
 
 
 class _ThreadStream:
-    """A stream whose output each thread can redirect; else it goes to ``default``."""
+    """A stream whose output goes to ``default``, or where the thread that writes redirects it."""
 
     def __init__(self, default: TextIO) -> None:
         self._default, self._redirected = default, threading.local()
 
     @contextlib.contextmanager
     def redirect(self, stream: TextIO) -> Iterator[None]:
-        """Redirect the output of this thread to ``stream``."""
+        """Redirect the output of this thread to ``stream`` within the block."""
         self._redirected.stream = stream
         try:
             yield

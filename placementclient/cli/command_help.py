@@ -67,7 +67,7 @@ _OTHER_NAMES = {
 
 
 def extract_subject(command: str) -> str:
-    """Return ``'resource provider'`` of ``'resource provider list'``."""
+    """Return the subject of a command: ``resource provider`` of ``resource provider list``."""
     return ' '.join(command.split()[:-1][:DEPTH]) or 'this program'
 
 
@@ -91,7 +91,7 @@ def format_overview(
 
 
 def format_daily_tasks() -> Iterator[str]:
-    """Yield one screen of lines with the daily tasks and their commands, and with the next help."""
+    """Yield one screen of lines: the daily tasks with their commands, and how to get more help."""
     tasks = _read_pairs('tasks.txt')
     longest = max(map(len, tasks))
     yield 'Daily tasks. Type each command after the word placement:'
@@ -117,7 +117,7 @@ def _read_pairs(file: str) -> dict[str, str]:
 
 
 def describe_missing_arguments(message: str, parser: argparse.ArgumentParser) -> str:
-    """Return the help of the positional arguments that an error says are missing, if all are."""
+    """Return the help of the arguments that an error says are missing; empty: one is an option."""
     helps = {
         str(action.metavar): str(action.help).removesuffix('.')
         for action in list_actions(parser)
@@ -134,6 +134,8 @@ def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     collected: list[argparse.Action] = []
 
     class CollectingFormatter(argparse.HelpFormatter):
+        """Collects the actions of the parser in place of help."""
+
         def add_usage(
             self, usage: str | None, actions: Iterable[argparse.Action], *_: object
         ) -> None:
@@ -148,7 +150,7 @@ def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 def suggest_arguments(
     message: str, parsers: Sequence[argparse.ArgumentParser], typed: Sequence[str] = ()
 ) -> str:
-    """Return what an operator probably meant, to follow an error of argparse.
+    """Return the end of an error of argparse: what the operator probably meant; empty: unknown.
 
     :param parsers: that of the command, and that of the program
     :param typed: the arguments of the command as they were typed
@@ -159,9 +161,7 @@ def suggest_arguments(
         near = find_closest_words([name for name in names if name not in options], options)
         return _format_option_suggestion(near)
     if message.startswith(_UNKNOWN):
-        return _suggest_for_unknown_arguments(
-            parsers, message.removeprefix(_UNKNOWN).split(), typed
-        )
+        return _suggest_for_unknown_words(parsers, message.removeprefix(_UNKNOWN).split(), typed)
     if match := _WRONG_CHOICE.match(message):
         actions = (action for parser in parsers for action in list_actions(parser))
         choices = (a.choices or () for a in actions if '/'.join(a.option_strings) == match[1])
@@ -169,10 +169,10 @@ def suggest_arguments(
     return ''
 
 
-def _suggest_for_unknown_arguments(
+def _suggest_for_unknown_words(
     parsers: Sequence[argparse.ArgumentParser], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
-    """Return a sentence on what unknown arguments of a command may mean, or an empty text.
+    """Return a sentence on the meaning of unknown arguments of a command; empty: no idea.
 
     :param parsers: that of the command, and that of the program
     :param typed: the arguments of the command as they were typed
@@ -190,7 +190,7 @@ def _suggest_for_unknown_arguments(
 
 
 def _suggest_similar_options(program: str, words: Sequence[str], options: Sequence[str]) -> str:
-    """Return a sentence on options like unknown ones, and on the commands that have the first."""
+    """Return sentences on known options like unknown words, and on commands that have the first."""
     near = find_closest_words([word for word in words if word[1:]], options)
     # The name of the program is one word.
     if not words or ' ' not in program:
@@ -202,7 +202,7 @@ def _suggest_similar_options(program: str, words: Sequence[str], options: Sequen
 
 
 def _format_option_suggestion(near: Iterable[str]) -> str:
-    """Return a suggestion of options, given without their dashes."""
+    """Return ``. Did you mean "--a" or "--b"?`` for options without dashes; empty without any."""
     hint = format_suggestion(f'--{option}' for option in near)
     return f'. {hint}' if hint else ''
 
@@ -239,7 +239,7 @@ def _suggest_for_surplus_words(
     unknown: Sequence[str],
     typed: Sequence[str],
 ) -> str:
-    """Return the command line that takes arguments which a command does not take."""
+    """Return a sentence on what to type for words that a command does not take; empty: unknown."""
     if not unknown or unknown[0].startswith('-'):
         return ''
     if 'resource' in options and all('=' in word for word in unknown):
@@ -252,7 +252,7 @@ def _suggest_for_surplus_words(
 def _suggest_line_with_words(
     program: str, options: Sequence[str], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
-    """Return the line of another command, or the option, that takes the unknown arguments."""
+    """Return a sentence with the line to type for unknown words, of this or another command."""
     before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']
     if program.endswith('inventory set'):
         words = [*before, '--amend', *_make_resource_options(unknown)]
@@ -269,7 +269,7 @@ def _suggest_line_with_words(
 
 
 def _find_show_command(program: str, count: int) -> str:
-    """Return the command beside one that lists which shows an object of so many arguments."""
+    """Return ``trait show`` for ``placement trait list`` if it takes ``count`` arguments, or ""."""
     name = f'{program.partition(" ")[2].removesuffix(" list")} show'
     for point in entry_points.find_entry_points(entry_points.COMMANDS):
         if program.endswith(' list') and point.name.replace('_', ' ') == name:
@@ -280,7 +280,7 @@ def _find_show_command(program: str, count: int) -> str:
 
 
 def _make_resource_options(words: Sequence[str]) -> Iterator[str]:
-    """Yield ``--resource VCPU=64`` for the arguments ``VCPU --total 64`` of another command."""
+    """Yield the words ``--resource VCPU=64`` for ``VCPU --total 64`` of ``class set``."""
     fields = _FIELD.findall(' '.join(words[1:])) or [('total', 'TOTAL')]
     for field, value in fields:
         name = '' if field == 'total' else f':{field.replace("-", "_")}'
@@ -300,7 +300,7 @@ def extract_command_words(words: Sequence[str], commands: Iterable[str]) -> Sequ
 
 
 def find_meant_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:
-    """Return the commands, or the group of commands, that an unknown command may mean.
+    """Return the commands that an unknown one may mean, or the first words that many of them have.
 
     :param words: the typed words
     :param commands: the names of the known commands
@@ -319,7 +319,7 @@ def find_meant_commands(words: Sequence[str], commands: Iterable[str]) -> list[s
 def _find_commands_containing(
     words: Sequence[str], lengths: Iterable[int], names: Sequence[str]
 ) -> list[str]:
-    """Return a few commands whose names contain the first typed words, or the group of many.
+    """Return commands whose names contain the first typed words; of many, their common beginning.
 
     :param lengths: the numbers of first words to look for, in this order
     :param names: the names of all commands

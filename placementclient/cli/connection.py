@@ -27,7 +27,7 @@ KEYSTONE_TIMEOUT = 60.0
 
 
 class Connection:
-    """The ClientManager that a plugin expects; it authenticates only when a command asks for it.
+    """The ClientManager that a plugin expects; it authenticates with its first request.
 
     :param options: the options of the program
     :param argv: the command line, which may have more options for authentication
@@ -120,7 +120,7 @@ class Connection:
         self.timings.append((str(request.method), str(request.url), seconds))
 
     def format_authentication_help(self) -> str:
-        """Return the help on the options of the selected way to authenticate."""
+        """Return the help on the options of the selected way to authenticate, in lines."""
         return self._authentication.parser.format_help()
 
     def remove_authentication_options(self, words: Sequence[str]) -> list[str]:
@@ -154,7 +154,7 @@ def _read_environment_once(session: Session) -> None:
 
 
 def add_connection_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a connection that all auth types have."""
+    """Add to a parser the options of a connection that all auth types have."""
     group = parser.add_argument_group(
         'connection options',
         'Each way to authenticate has options and variables of its own, such as --os-auth-url and '

@@ -53,7 +53,7 @@ class CommandFactory:
 
 
 class ListedCommand:
-    """A command that has its summary, and loads its module for everything else."""
+    """A command in a list: it has its summary, and loads its module for every other attribute."""
 
     deprecated = False
 
@@ -74,7 +74,6 @@ class ListedCommand:
 
 @functools.cache
 def _read_summaries_by_class() -> Mapping[str, str]:
-    """Return the summary of each command, by the path of its class."""
     from placementclient.cli import command_help, entry_points
 
     summaries = command_help.read_summaries()

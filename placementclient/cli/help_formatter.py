@@ -73,6 +73,7 @@ class HelpFormatter(argparse.HelpFormatter):
         self._groups[self._heading or ''] += actions
 
     def end_section(self) -> None:
+        """End the group of options: text is a paragraph again."""
         self._heading = None
 
     def format_help(self) -> str:
@@ -85,11 +86,15 @@ class HelpFormatter(argparse.HelpFormatter):
             shown = [part for part in self._groups[heading] if _is_shown_in_help(part)]
             if shown:
                 texts = _OUTPUT_HELP if heading == OUTPUT else {}
-                lines = (line for part in shown for line in self._lay_out(part, texts))
+                lines = (
+                    line for part in shown for line in self._format_option_or_text(part, texts)
+                )
                 self._parts += [f'{heading}:', *lines, '']
         self._groups = {}
 
-    def _lay_out(self, part: argparse.Action | str, texts: Mapping[str, str]) -> Iterator[str]:
+    def _format_option_or_text(
+        self, part: argparse.Action | str, texts: Mapping[str, str]
+    ) -> Iterator[str]:
         """Yield the lines of an option, or of the text of a group.
 
         :param texts: the help of options in place of their own
@@ -157,7 +162,6 @@ def _is_continuation(before: str, line: str) -> bool:
 
 
 def _is_shown_in_help(part: argparse.Action | str) -> bool:
-    """Return whether the help shows an option, or the text of a group."""
     return isinstance(part, str) or part.help != argparse.SUPPRESS
 
 

@@ -81,7 +81,7 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
 
 
 def _replace_osc_placement_client() -> None:
-    """Let the commands use the client of this package, even if osc-placement is installed too.
+    """Let OpenStackClient give commands the client of this package, not osc-placement's.
 
     The commands that both have are also entry points of ``openstack.extension``, the group that
     OpenStackClient loads last: of two commands with one name, the last counts.
@@ -174,7 +174,7 @@ def add_shared_options(
 
 
 def _hide_secrets(record: logging.LogRecord) -> bool:
-    """Remove credentials from a record; as the filter of a logger, return True to keep it."""
+    """Replace credentials in a log record with ``***``; return True, so that a filter keeps it."""
     message = mask_credentials(record.getMessage())
     record.msg, record.args = _DATABASE.sub(r'\1***', message), None
     return True
@@ -187,7 +187,7 @@ def _is_no_duplicate_warning(record: logging.LogRecord) -> bool:
 
 
 def refuse_cloud_beside_embedded_service(argv: Sequence[str]) -> None:
-    """Refuse options or variables of a cloud if the embedded service is selected too."""
+    """Raise UsageError if a cloud is named by options or variables beside the embedded service."""
     words = {word.partition('=')[0] for word in argv}
     others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
     source = '--os-auth-type'
@@ -208,7 +208,7 @@ def refuse_cloud_beside_embedded_service(argv: Sequence[str]) -> None:
 
 
 def parse_number(text: str, least: int = 1, most: int = 2**31 - 1) -> int:
-    """Parse a whole number; the type of an option."""
+    """Return a number from ``least`` to ``most``; raise ArgumentTypeError for any other text."""
     if not re.fullmatch('[0-9]{1,10}', text) or not least <= int(text) <= most:
         raise argparse.ArgumentTypeError(
             f'{text[:40]!r} is not a whole number from {least} to {most}'
@@ -221,7 +221,7 @@ parse_mebibytes = functools.partial(parse_number, most=9_999_999)
 
 
 def parse_seconds(text: str) -> float:
-    """Parse a time in seconds; the type of an option."""
+    """Return a positive number of seconds; raise ArgumentTypeError for any other text."""
     with contextlib.suppress(ValueError):
         if 0 < (number := float(text)) <= LONGEST_TIMEOUT:
             return number
@@ -267,7 +267,7 @@ def make_client(instance: ClientManager) -> Client:
 def _parse_setting(
     settings: Mapping[str, object], name: str, parse: Callable[[str], T], default: D
 ) -> T | D:
-    """Return the parsed value of a setting; raise UsageError if it cannot be parsed."""
+    """Return the parsed value of a setting, or the default; raise UsageError if it is malformed."""
     value = settings.get(name)
     try:
         return default if value is None else parse(str(value))

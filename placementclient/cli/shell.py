@@ -57,6 +57,7 @@ class _PrivateLogFile(logging.FileHandler):
     """A log file that only its owner can read, and that is no link of another user."""
 
     def _open(self) -> TextIOWrapper:
+        """Open the file to append to it; a new one has the mode 0600."""
         from placementclient.files import system
 
         with system.translate_system_errors(self.baseFilename):
@@ -68,6 +69,7 @@ class CommandManager(commandmanager.CommandManager):
     """Finds the commands of this distribution without a search through all installed packages."""
 
     def load_commands(self, namespace: str) -> None:
+        """Add the commands of a group of entry points, without loading their modules."""
         self.group_list.append(namespace)
         for point in entry_points.find_entry_points(namespace):
             self.commands[point.name.replace('_', ' ')] = point
@@ -110,6 +112,7 @@ class Shell(app.App):
         self.command_manager.load_commands(entry_points.PROGRAM)
 
     def build_option_parser(self, *args: Any, **kwargs: Any) -> argparse.ArgumentParser:
+        """Return the parser of the program's options, of cliff's and of the connection."""
         parser: argparse.ArgumentParser = super().build_option_parser(*args, **kwargs)
         parser.prog, parser.allow_abbrev = self.NAME, False
         parser.formatter_class = HelpFormatter
@@ -188,6 +191,7 @@ class Shell(app.App):
         return self.run_subcommand([*words, '--help'] if helping else words)
 
     def run_subcommand(self, argv: list[str]) -> int:
+        """Run the command that the first words name; return its exit status."""
         try:
             self.command_manager.find_command(argv)
         except ValueError:
@@ -196,7 +200,7 @@ class Shell(app.App):
         return status
 
     def _refuse_unknown_command(self, argv: Sequence[str]) -> int:
-        """Print an error with the commands of the group, or with similar commands."""
+        """Print an error with the group's commands, or similar ones; return the exit status 2."""
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands = self.command_manager.commands
         name = ' '.join(command_help.extract_command_words(words, commands)) or argv[0]
@@ -229,6 +233,7 @@ class Shell(app.App):
                 out.write(f'\n{self.client_manager.format_authentication_help()}')
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
+        """Print the durations of the requests after a command, with ``--timing``."""
         if self.options.timing:
             timings = self.client_manager.timings
             while timings:  # a batch has printed those of its lines

@@ -56,7 +56,7 @@ SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 
 
 class Answer(NamedTuple):
-    """A successful answer of the service, with a body of the type that was asked for."""
+    """A successful answer of the service: the body as the asked type, and the headers."""
 
     body: Any
     headers: Mapping[str, str]
@@ -73,7 +73,7 @@ def decode_response(
     """Return the answer to a request.
 
     :param request: method and path, for errors
-    :param kind: the type of its body; ``None`` where the endpoint answers without one
+    :param kind: the type of the body of the answer; ``None``: the endpoint answers without one
     :raises errors.HTTPError: if the status is 400 or more
     :raises errors.NoAnswer: if the answer is not from a Placement service
     """
@@ -139,9 +139,10 @@ def make_refusal_error(
 
 
 def _choose_error_class(status: int, code: str | None, sentence: str) -> type[errors.HTTPError]:
-    """Return the class of the error for a refusal; one without a sentence is not Placement's.
+    """Return the class of the error for a refusal.
 
     :param code: the error code of the Placement API; ``None``: the answer has none
+    :param sentence: the service's reason; empty: the answer is a proxy's
     """
     if status >= 500:
         return errors.ConcurrentUpdate if re.search(_LOST_RACE, sentence) else errors.ServerError
@@ -174,7 +175,7 @@ def _extract_sentence(fault: Mapping[str, object]) -> str:
 
 
 def _describe_refusal_without_sentence(status: int, reason: str | None) -> str:
-    """Return a sentence for a refusal that brings none.
+    """Return a sentence for a refusal in which the service gives no reason.
 
     :param reason: the short text of the status
     """

@@ -47,7 +47,7 @@ class AuthenticationFailed(PlacementError):
 
 
 class NoEndpoint(AuthenticationFailed):
-    """The service catalog lacks the service, or Keystone does not answer."""
+    """The service catalog lacks the service, or there is no catalog."""
 
 
 class NoAnswer(PlacementError):

@@ -110,8 +110,8 @@ class Client:
     def copy_without_history(self) -> Client:
         """Return a client for the next command.
 
-        It knows the microversions of the service, but neither changes, names nor errors of this
-        one.
+        It knows the microversions of the service, but not the changes, the names and the errors of
+        the command before.
         """
         client = copy.copy(self)
         client._requirements, client._changes, client.names = [], SentChanges(), {}
@@ -123,7 +123,7 @@ class Client:
         """The microversion in use, which a request negotiates, unless an answer has settled it."""
         if self._settled is None:
             lowest, highest = self.read_version_range()
-            self._settle_microversion(microversion.choose_highest_common(lowest, highest))
+            self._settle_microversion(microversion.choose_common(lowest, highest))
         assert self._settled is not None
         return self._settled
 
@@ -134,7 +134,7 @@ class Client:
 
     @property
     def assumed_microversion(self) -> Microversion:
-        """The microversion in use, or the highest one before negotiation; sends no request."""
+        """The microversion in use; before negotiation the highest one known. Sends no request."""
         return self._settled or microversion.HIGHEST
 
     def read_version_range(self) -> tuple[Microversion, Microversion]:
@@ -142,9 +142,7 @@ class Client:
         if self._supported is not None:
             return self._supported
         # Without a version: every release answers that.
-        answer = self._send_or_retry(
-            endpoints.SHOW_API, endpoints.SHOW_API.format_path(), VersionDocument
-        )
+        answer = self._send_or_retry(endpoints.SHOW_API, '/', VersionDocument)
         document = answer.body.versions[0]
         lowest, highest = document.min_version, document.max_version
         self._supported = Microversion.parse(lowest), Microversion.parse(highest)
@@ -186,7 +184,9 @@ class Client:
         """Return an attribute of the embedded service's plugin; ``None`` over HTTP."""
         return None if self.endpoint_override else getattr(self.session.auth, attribute, None)
 
-    def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
+    def require_feature(
+        self, what: str, since: Microversion, until: Microversion | None = None
+    ) -> None:
         """Raise an error if the microversion in use lacks a feature, without sending a request.
 
         A version that is still to be negotiated is assumed to be the highest, and checked again
@@ -235,9 +235,7 @@ class Client:
             if settled is not None:
                 raise self._make_refused_version_error(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
-            self._settle_microversion(
-                microversion.choose_highest_common(*self.read_version_range())
-            )
+            self._settle_microversion(microversion.choose_common(*self.read_version_range()))
             return self.send(
                 endpoint, answer=answer, query=query, body=body, version=version, **parts
             )
@@ -333,7 +331,7 @@ class Client:
         return self._changes.last
 
     def _warn_once(self, sentence: str) -> None:
-        """Log a warning about retries, unless this client has logged one before."""
+        """Log the first warning about retries; the client logs no other."""
         if not self._is_warned:
             retries.LOG.warning(escape_text(sentence))
         self._is_warned = True

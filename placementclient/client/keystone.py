@@ -94,7 +94,7 @@ def _describe_malformed_url_or_answer(session: Session | None, failure: Exceptio
 
 
 def _get_authentication_settings(session: Session | None) -> Mapping[str, str | None]:
-    """Return the settings of authentication: ``auth_url``, ``username`` and others."""
+    """Return the settings of authentication, ``auth_url``, ``username``…; empty if not known."""
     elements: Mapping[str, str | None] = getattr(
         session and session.auth, 'get_cache_id_elements', dict
     )()
@@ -102,7 +102,7 @@ def _get_authentication_settings(session: Session | None) -> Mapping[str, str | 
 
 
 def _find_token_facts(session: Session) -> AccessInfo | None:
-    """Return the facts about a session's token; None if Keystone has not issued one."""
+    """Return the facts about a session's token; None if the auth type has none of Keystone."""
     get_access = getattr(session.auth, 'get_access', None)
     access: AccessInfo | None = get_access(session) if get_access else None
     return access
@@ -140,6 +140,7 @@ def _describe_keystone_refusal(session: Session | None) -> str:
     elements = _get_authentication_settings(session)
 
     def format_setting(before: str, *names: str) -> str:
+        """Return the first setting of these names that is set, after a word; else nothing."""
         value = next(filter(None, map(elements.get, names)), None)
         return f' {before} {value}' if value else ''
 

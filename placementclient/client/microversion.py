@@ -67,7 +67,7 @@ def parse_version_option(text: str) -> Microversion | None:
     return Microversion.parse(text)
 
 
-def choose_highest_common(lowest: Microversion, highest: Microversion) -> Microversion:
+def choose_common(lowest: Microversion, highest: Microversion) -> Microversion:
     """Return the highest version that the client and a service both support.
 
     :raises errors.UnsupportedVersion: if there is none
@@ -94,7 +94,7 @@ def require_feature(
     :param what: an option, as the operator knows it; empty for the command as a whole
     :param since: the first version with the feature
     :param until: the last one, where a later version took the feature away
-    :param is_chosen: whether the operator has chosen the microversion
+    :param is_chosen: whether the operator has chosen the microversion, as the error then says
     """
     step = ''
     if version < since:

@@ -99,9 +99,7 @@ class BoundedTransport(adapters.BaseAdapter):
             if target is None or not 300 <= response.status_code < 400:
                 return response
             request = _make_redirected_request(request, target)
-        raise errors.InvalidAnswer(
-            f'{_format_method_and_url(request)} was redirected again and again'
-        )
+        raise errors.InvalidAnswer(f'{_describe_request(request)} was redirected again and again')
 
     def _send_and_read(
         self,
@@ -118,19 +116,19 @@ class BoundedTransport(adapters.BaseAdapter):
         except ValueError as reason:
             # Of http.client, for a part of an answer with a negative length.
             raise errors.InvalidAnswer(
-                f'The answer to {_format_method_and_url(request)} is damaged: '
+                f'The answer to {_describe_request(request)} is damaged: '
                 'expected parts of a length from 0 on'
             ) from reason
         except _LimitExceeded as reason:
             raise errors.InvalidAnswer(
-                f'The answer to {_format_method_and_url(request)} {reason}'
+                f'The answer to {_describe_request(request)} {reason}'
             ) from None
         return response
 
     def _limit_proxy(
         self, request: requests.PreparedRequest, proxies: dict[str, str] | None
     ) -> None:
-        """Limit the answers and the connections of the proxy of a request, too."""
+        """Limit the answers that come through the proxy of a request, if it has one."""
         proxy = proxies and utils.select_proxy(str(request.url), proxies)
         if proxy and isinstance(self._adapter, adapters.HTTPAdapter):
             url = utils.prepend_scheme_if_needed(proxy, 'http')
@@ -143,7 +141,7 @@ class BoundedTransport(adapters.BaseAdapter):
 def _read_body(request: requests.PreparedRequest, response: requests.Response) -> None:
     """Read the whole body of an answer into memory; if that fails, close the connection.
 
-    An error of requests gets the answer: part of it has come.
+    An error of requests gets the answer as its ``response``: part of it has come.
     """
     try:
         response.content  # noqa: B018 - the property reads it
@@ -167,7 +165,7 @@ def _make_redirected_request(
     if request.method != 'GET' or not is_within:
         shown = cut_text(mask_credentials(target), _LONGEST_TARGET)
         raise errors.InvalidAnswer(
-            f'{_format_method_and_url(request)} was redirected to {shown}, and was not sent there: '
+            f'{_describe_request(request)} was redirected to {shown}, and was not sent there: '
             'correct the URL of the service in the catalog or in your settings'
         )
     redirected = request.copy()
@@ -181,7 +179,7 @@ def _parse_origin(url: str) -> tuple[str, str | None, int]:
     return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
 
 
-def _format_method_and_url(request: requests.PreparedRequest) -> str:
+def _describe_request(request: requests.PreparedRequest) -> str:
     """Return the method and the URL of a request, without its query and a password."""
     url = urllib.parse.urlsplit(str(request.url))
     return f'{request.method} {url.scheme}://{url.netloc.rpartition("@")[2]}{url.path}'
@@ -198,6 +196,7 @@ class _BoundedBody:
         self._body, self._limit = body, limit
 
     def stream(self, size: int, decode_content: bool | None = None) -> Iterator[bytes]:
+        """Yield parts of the body; raise :class:`_LimitExceeded` after too many bytes."""
         left = self._limit
         for part in self._body.stream(size, decode_content=decode_content):
             left -= len(part)
@@ -266,7 +265,7 @@ _TIMED_POOLS = {
 
 
 def _limit_connections(manager: PoolManager) -> None:
-    """Limit the duration of answers on a manager's connections, unless they are not urllib3's own.
+    """Limit the duration of answers on a manager's connections if these are urllib3's own.
 
     Those through SOCKS have classes of their own. A program that puts another class in place of
     urllib3's, to reach a service without a socket (as wsgi-intercept does), keeps that one.

@@ -88,7 +88,7 @@ def make_missing_scheme_error(url: str) -> errors.NotSent:
 
 
 def describe_url_source(service_url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
-    """Return the option, the variable or the file with the URL of a service."""
+    """Return the option, the environment variable or the file that gives the URL of a service."""
     scheme, separator, rest = service_url.rpartition('://')
     origin = f'{scheme}{separator}{rest.partition("/")[0]}'
     words = list(argv)
@@ -105,7 +105,6 @@ def describe_url_source(service_url: str, argv: Iterable[str], variables: Mappin
 
 
 def _find_requests_exception(failure: Exception) -> exceptions.RequestException | None:
-    """Return the first exception of requests among an exception and its causes, if there is one."""
     causes = (one for one in _list_causes(failure) if isinstance(one, exceptions.RequestException))
     return next(causes, None)
 
@@ -121,11 +120,11 @@ def _list_causes(failure: BaseException) -> list[BaseException]:
     return chain
 
 
-def _describe_root_cause(first: BaseException) -> str:
+def _describe_root_cause(root_cause: BaseException) -> str:
     """Return the reason for a failure in the words of the operating system or of OpenSSL."""
-    if isinstance(first, ssl.SSLCertVerificationError):
-        return first.verify_message
-    if isinstance(first, ssl.SSLError) and first.reason:
-        return first.reason.replace('_', ' ').lower()
-    message = first.strerror if isinstance(first, OSError) else None
-    return cut_text((message or str(first)).strip(), _LONGEST)
+    if isinstance(root_cause, ssl.SSLCertVerificationError):
+        return root_cause.verify_message
+    if isinstance(root_cause, ssl.SSLError) and root_cause.reason:
+        return root_cause.reason.replace('_', ' ').lower()
+    message = root_cause.strerror if isinstance(root_cause, OSError) else None
+    return cut_text((message or str(root_cause)).strip(), _LONGEST)

@@ -127,14 +127,14 @@ RESOLVERS = _Loader.yaml_implicit_resolvers
 
 
 class Faults:
-    """Collects the faults of a file, to report all of them together."""
+    """The faults of a file, to report all of them together."""
 
     def __init__(self) -> None:
         self.errors: list[errors.BadFile] = []
 
     @contextlib.contextmanager
     def collect(self) -> Iterator[None]:
-        """Collect a fault in this block and continue."""
+        """Add an error that ends this block to the faults, and continue after the block."""
         try:
             yield
         except errors.BadFile as fault:
@@ -220,8 +220,8 @@ class Cursor:
             inside[key] = cursor
         return inside
 
-    def read_merged_mapping(self) -> dict[str, Cursor]:
-        """Return the values of a mapping, or of several mappings in a list; null has no values."""
+    def read_mappings(self) -> dict[str, Cursor]:
+        """Return the values of one mapping or a list of them, as cursors; null has no values."""
         if self.value is None:
             return {}
         if not isinstance(self.value, list | tuple):
@@ -242,7 +242,7 @@ class Cursor:
             yield Cursor(value, self.path, f'{self.name}[{index}]', *self._find_key_position(index))
 
     def read_list(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
-        """Return the items of a list, each as a reader returns it; all faults together."""
+        """Return the items of a list, each as a reader returns it; raise all faults together."""
         faults, result = Faults(), []
         for item in self.iterate_items():
             with faults.collect():
@@ -250,12 +250,12 @@ class Cursor:
         faults.raise_collected()
         return tuple(result)
 
-    def read_values_by_class(
+    def read_by_class(
         self, read: Callable[[Cursor], _T], inside: Mapping[str, Cursor] | None = None
     ) -> dict[str, _T]:
         """Return the values of a mapping by resource class, each as a reader returns it.
 
-        :param inside: the mapping, as :meth:`read_merged_mapping` returns it; by default the value
+        :param inside: the mapping, as :meth:`read_mappings` returns it; default: this value
         """
         faults, result = Faults(), {}
         for name, item in (self.read_mapping() if inside is None else inside).items():
@@ -329,13 +329,13 @@ class Cursor:
         return number
 
     def _require_text(self, matches: bool, expected: str) -> str:
-        """Return the value as text; raise an error, with what is expected, unless it matches."""
+        """Return the value as text if ``matches``; else raise an error with what is expected."""
         if not matches:
             raise self.make_error(f'{self.value!r} has to be {expected}')
         return str(self.value)
 
     def _find_key_position(self, key: object) -> tuple[int | None, int | None]:
-        """Return the line and the column of a key; ``None`` where errors do not print it."""
+        """Return line and column of a key or an index; ``None`` where errors do not print it."""
         places = getattr(self.value, 'places', {})
         line, column = places.get(key, (self.line, self.column))
         return line, column if self.column else None
@@ -345,7 +345,7 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     """Return the value of a text, YAML or JSON, as a cursor.
 
     :param columns: whether errors have the column, too
-    :raises errors.BadFile: if it is neither, with the line
+    :raises errors.BadFile: if the text is neither, with the line
     """
     if lack := kinds.explain_missing_content(text.encode()):
         raise errors.BadFile(path, lack)

@@ -29,7 +29,7 @@ def read_declared_provider(cursor: Cursor) -> DeclaredProvider:
 
 def read_inventories(cursor: Cursor) -> dict[str, InventoryFields]:
     """Return the given fields of inventories, by class."""
-    return sort_keys(cursor.read_values_by_class(read_inventory_fields))
+    return sort_keys(cursor.read_by_class(read_inventory_fields))
 
 
 #: The readers of the fields of a provider, in all files.
@@ -139,7 +139,7 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
 def _read_allocations(cursor: Cursor) -> dict[str, dict[str, int]]:
     """Return amounts by consumer and class."""
     amounts = {
-        replace(item, value=uuid).read_uuid(): item.read_values_by_class(
+        replace(item, value=uuid).read_uuid(): item.read_by_class(
             lambda at: at.read_integer(1, UNLIMITED)
         )
         for uuid, item in cursor.read_mapping().items()

@@ -8,11 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import (
-    InvalidJSON,
-    format_decoding_fault,
-    refuse_duplicate_keys,
-)
+from placementclient.basis.strict_json import InvalidJSON, describe_fault, refuse_duplicate_keys
 from placementclient.files import kinds
 from placementclient.files.texts import decode_text
 
@@ -78,7 +74,7 @@ class FileContent:
     def decode(
         self, decoder: msgspec.json.Decoder[T], item: msgspec.Raw | None = None, name: str = ''
     ) -> T:
-        """Return the file, or one item of it, as a typed value.
+        """Return the file, or one item of it, as a value of the decoder's type.
 
         :param name: the position of the item, for errors: ``trees[3]``
         """
@@ -90,7 +86,7 @@ class FileContent:
             raise self.make_error('not UTF-8 text', item) from None
         except msgspec.ValidationError as reason:
             raise self.make_error(
-                f'damaged {self._noun}: {format_decoding_fault(str(reason), name)}', item
+                f'damaged {self._noun}: {describe_fault(str(reason), name)}', item
             ) from None
         except msgspec.DecodeError as reason:
             byte = _BYTE.search(str(reason))
@@ -109,6 +105,7 @@ class FileContent:
         return errors.BadFile(self.path, reason, None if item is None else self._find_line(item, 0))
 
     def _find_line(self, item: msgspec.Raw | None, offset: int) -> int:
+        """Return the line, from 1, of a byte of an item; ``None``: of the file."""
         # The position is searched only now; an earlier equal item would have been refused before.
         begin = 0 if item is None else self.content.find(bytes(item))
         return self.content.count(b'\n', 0, begin + offset) + 1

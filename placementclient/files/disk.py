@@ -88,10 +88,8 @@ def read_document(path: str, needed: FileKind, *others: FileKind) -> Any:
     :param needed: the kind that errors name; the file may be of one of ``others`` too
     """
     content = read_bytes(path, needed, TYPED_LIMIT)
-    text, source = (
-        decode_text_of_kind(content, path, needed, *others),
-        FileContent(path, content, needed),
-    )
+    text = decode_text_of_kind(content, path, needed, *others)
+    source = FileContent(path, content, needed)
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
@@ -120,7 +118,7 @@ def read_snapshot(path: str) -> Snapshot:
 
 
 def is_file_of_kind(path: str, kind: FileKind) -> bool:
-    """Return True if a path is a file of a kind."""
+    """Return True if there is a file at a path, and its beginning looks like a kind."""
     found = _recognize_kind_of_file(path)
     return found is not None and found.name == kind.name
 

@@ -51,21 +51,21 @@ class Token(NamedTuple):
 
 
 class MarkedDict(dict[Hashable, object]):
-    """A mapping that remembers the place in the file of each key."""
+    """A mapping that remembers the line and the column of each key, in ``places``."""
 
     __slots__ = ('places',)
     places: dict[Hashable, LineColumn]
 
 
 class MarkedList(list[object]):
-    """A sequence that remembers the place in the file of each item."""
+    """A list that remembers the line and the column of each item by its index, in ``places``."""
 
     __slots__ = ('places',)
     places: dict[Hashable, LineColumn]
 
 
 class NotJSON(Exception):
-    """A text that is no JSON."""
+    """A text is no JSON; ``place`` is the line and the column of the first fault."""
 
     def __init__(self, place: LineColumn) -> None:
         super().__init__('neither YAML nor JSON')
@@ -84,7 +84,7 @@ class JSONReader:
         self._breaks = [match.start() for match in re.finditer('\n', text)]
 
     def read(self) -> object:
-        """Return the value of the text; mappings and lists know the places of their values.
+        """Return the value of the text, with :class:`MarkedDict` and :class:`MarkedList` in it.
 
         :raises NotJSON: at the first character that is no part of JSON
         """
@@ -176,7 +176,7 @@ class JSONReader:
         return result
 
     def _read_separator(self, marks: str) -> str:
-        """Return the next token; raise :class:`NotJSON` if it is not one of the marks."""
+        """Return the next character; raise :class:`NotJSON` if it is not one of ``marks``."""
         match = _SEPARATOR.match(self._text, self._position)
         if match is None or match[1] not in marks:
             raise NotJSON(self._find_line_and_column(self._read_token().start))

@@ -76,7 +76,7 @@ TABLE, CSV, ROWS = (FileKind(name, _PRINTED) for name in ('a table', 'CSV', 'row
 
 
 def _make_list_kind(key: str, source: str = '') -> FileKind:
-    """Return the kind of a list, by its name in the answer of the API."""
+    """Return the kind of a list, by its name in the API, and with the command that prints it."""
     name = key.replace('_', ' ')
     option = name.removeprefix('registered ').replace(' ', '-')
     return FileKind(f'a list of {name}', f'--{option} takes it', source and f'make one: {source}')
@@ -126,7 +126,7 @@ def get_list_kind(record: type[ListRecord]) -> FileKind:
 
 
 def recognize_kind(content: bytes) -> FileKind | None:
-    """Return the kind of a file by its beginning; ``None`` if it is not known."""
+    """Return the kind that the content of a file begins like; ``None``: no known kind."""
     start = content[:LOOKED_AT].decode('latin-1')
     for name, kind in _FORMATS.items():
         if f'"{name}"' in start[:100]:
@@ -150,7 +150,7 @@ def refuse_other_kind(content: bytes, path: str, needed: FileKind, *others: File
 
 
 def _find_list_names(content: bytes) -> set[str]:
-    """Return the names of the lists in a document of several lists."""
+    """Return the names of their kinds for the lists in a document of several lists."""
     try:
         document = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):

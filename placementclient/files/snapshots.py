@@ -71,7 +71,7 @@ class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
-    """The content of a snapshot file; parents come before their children."""
+    """The content of a snapshot file, parents first; records may be ``Raw``: not decoded yet."""
 
     providers: list[P]
     consumers: dict[str, C]
@@ -134,7 +134,7 @@ def decode_snapshot(content: bytes, path: str) -> Snapshot:
 
 
 def _decode_each_record(source: FileContent) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
-    """Decode each provider and consumer on its own, to raise an error with the line."""
+    """Return a snapshot file, decoded record by record; raise an error with the line of a fault."""
     document = source.decode(_SKELETON)
     return SnapshotDocument(
         document.format,

@@ -33,7 +33,7 @@ from placementclient.model.specifications import (
 
 
 def parse_specification(text: str, path: str) -> Spec:
-    """Return the specification of a text, YAML or JSON, in either form.
+    """Return the specification of a text, YAML or JSON, in any form of :func:`read_specification`.
 
     :raises errors.BadFile: if it is none, with the line
     """
@@ -49,7 +49,7 @@ def convert_specification(document: object, path: str) -> Spec:
 
 
 def is_specification(document: Cursor) -> bool:
-    """Return whether a document has moves or trees, so that it is more than a declared tree."""
+    """Return whether a document has ``moves`` or ``trees``; a declared tree alone has neither."""
     return isinstance(document.value, Mapping) and not {'moves', 'trees'}.isdisjoint(document.value)
 
 
@@ -118,7 +118,7 @@ class _LongForm:
         self.fields['trees'] = TreeSelection(names)
 
     def replace_target_uuids(self) -> None:
-        """Put names of targets in place of the UUIDs that moves or entries name.
+        """Replace the UUIDs of targets in moves with the names that moves or entries give them.
 
         Each new target without an entry gets one.
         """
@@ -145,7 +145,7 @@ class _LongForm:
 
 
 def _read_long_form(document: Cursor) -> _LongForm:
-    """Read the values of a specification in any of its forms."""
+    """Return the values of a specification in any of its forms, to be made the long form."""
     if isinstance(document.value, list):
         moves = document.read_list(lambda item: _read_move(item, ()))
         return _LongForm(document, {'moves': moves}, (), {('moves',): ()})
@@ -174,9 +174,7 @@ def _refuse_repeated_providers(spec: Spec) -> None:
 
 
 def _read_moves(cursor: Cursor) -> tuple[Move, ...]:
-    return (
-        () if cursor.value is None else cursor.read_list(lambda item: _read_move(item, ('root',)))
-    )
+    return () if cursor.value is None else cursor.read_list(lambda at: _read_move(at, ('root',)))
 
 
 def _read_trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
@@ -206,12 +204,8 @@ def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
         {
             'from_resource_provider': lambda at: read_template(at, placeholders),
             'to_resource_provider': lambda at: read_template(at, (*placeholders, 'source')),
-            'moved_resources': lambda at: at.read_values_by_class(
-                _read_moved_amount, at.read_merged_mapping()
-            ),
-            'as': lambda at: {
-                name: item.read_class_or_trait() for name, item in at.read_mapping().items()
-            },
+            'moved_resources': lambda at: at.read_by_class(_read_moved_amount, at.read_mappings()),
+            'as': lambda at: {k: v.read_class_or_trait() for k, v in at.read_mapping().items()},
             'moved_traits': Cursor.read_classes_or_traits,
             'consumers': Cursor.read_mapping,
             'name': lambda at: read_template(at, ()),

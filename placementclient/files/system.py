@@ -29,9 +29,9 @@ WRITTEN_LIMIT = 1 << 30
 
 @contextlib.contextmanager
 def translate_system_errors(path: str, needed: FileKind | None = None) -> Iterator[None]:
-    """Raise :class:`errors.BadFile` with the name of the file for errors of the system.
+    """Turn errors of the system in this block into :class:`errors.BadFile` with the file's name.
 
-    :param needed: the kind of the file that is read
+    :param needed: the kind of the file that is read, which errors name; ``None``: it is written
     """
     if '\0' in path:
         raise errors.BadFile(path, 'a name has no NUL byte')
@@ -49,7 +49,7 @@ def translate_system_errors(path: str, needed: FileKind | None = None) -> Iterat
 
 
 def _describe_system_error(path: str, reason: OSError) -> str:
-    """Return an error of the system in words; who may read a file that is refused."""
+    """Return an error of the system in words; if access is refused, with the owner of the file."""
     if reason.errno == errno.EISDIR:
         return 'is a folder'
     if reason.errno == errno.ELOOP:
@@ -60,7 +60,7 @@ def _describe_system_error(path: str, reason: OSError) -> str:
 
 
 def _describe_owner(path: str) -> str:
-    """Return who owns a file that cannot be read, or the folder that hides it."""
+    """Return a clause on the owner of a file, or of the folder that hides it; empty: unknown."""
     *folders, file = itertools.accumulate(os.path.abspath(path).split(os.sep), '{}/{}'.format)
     refused = next((folder for folder in folders[1:] if not os.access(folder, os.X_OK)), file)
     with contextlib.suppress(OSError, KeyError):
@@ -72,7 +72,7 @@ def _describe_owner(path: str) -> str:
 
 
 def _suggest_similar_file(path: str) -> str:
-    """Return the file with a similar name, in a sentence, if there is none at a path."""
+    """Return a sentence with files of similar names if there is none at a path; else empty."""
     folder, name = os.path.split(path)
     if os.path.exists(path) or not os.path.isdir(folder or '.'):
         return ''
@@ -130,7 +130,7 @@ def make_size_error(path: str, most: int) -> errors.BadFile:
 
 
 def describe_lock_holder(descriptor: int) -> str:
-    """Return a phrase for the process that has locked a file: ``process 4711``, if it is known."""
+    """Return ``process 4711`` for the process that has locked a file, or ``another process``."""
     status = os.fstat(descriptor)
     device = f'{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}'
     with contextlib.suppress(OSError), open('/proc/locks', encoding='ascii') as locks:
@@ -163,7 +163,7 @@ def refuse_unwritable_path(path: str) -> None:
 
 
 def _explain_unwritable(target: str, folder: str) -> str:
-    """Return why a file cannot be written in a folder, or why a device cannot; else nothing."""
+    """Return the reason why a file in a folder, or a device, cannot be written; else empty."""
     if os.path.exists(target) and not os.path.isfile(target):
         return '' if os.access(target, os.W_OK) else os.strerror(errno.EACCES)
     try:
@@ -176,7 +176,7 @@ def _explain_unwritable(target: str, folder: str) -> str:
 
 @contextlib.contextmanager
 def open_replacement(target: str, mode: int) -> Iterator[IO[bytes]]:
-    """Open a file that replaces another one when it is complete and on the disk.
+    """Open a new file that replaces ``target`` after the block, when it is on the disk.
 
     :param mode: the permissions, but never more than those of the file before
     """
@@ -200,7 +200,7 @@ def open_replacement(target: str, mode: int) -> Iterator[IO[bytes]]:
 
 
 def sync_folder(folder: str) -> None:
-    """Flush the names in a folder to the disk."""
+    """Flush the entries of a folder to the disk: the names of new files survive a crash."""
     descriptor = os.open(folder or '.', os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -13,7 +13,7 @@ _LOOKED_AT = 4096
 def decode_text(content: bytes, path: str) -> str:
     """Return the text of a UTF-8 file.
 
-    :raises errors.BadFile: if it is none, with the command that converts it
+    :raises errors.BadFile: if it is not UTF-8, with the command that converts it
     """
     try:
         text = content.decode()

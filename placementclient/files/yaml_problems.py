@@ -25,10 +25,10 @@ _MEANINGS = {
 
 
 def describe_yaml_error(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
-    """Return the message and the position of a YAML error: of an open quote, where it begins.
+    """Return the message and the position of a YAML error.
 
-    The message is a sentence for people, followed by that of the parser. The position is ``None``
-    if the parser gives none.
+    The message is a sentence for people, followed by that of the parser. The position is
+    that of an open quote or bracket where one is not closed, ``None`` if the parser gives none.
     """
     problem, mark = reason.problem or 'neither YAML nor JSON', reason.problem_mark
     is_open = reason.context_mark and ('stream' in problem or problem == _NO_COLON)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import format_decoding_fault
+from placementclient.basis.strict_json import describe_fault
 from placementclient.files import kinds
 from placementclient.model.listed import ListRecord
 
@@ -180,7 +180,7 @@ def convert_record(place: RecordPlace, kind: type[R], **values: object) -> R:
         # Half of a pair, as YAML takes an escape of JSON.
         raise place.make_error('not UTF-8 text') from None
     except msgspec.ValidationError as reason:
-        raise BadList(place.path, format_decoding_fault(str(reason), place.name)) from None
+        raise BadList(place.path, describe_fault(str(reason), place.name)) from None
 
 
 def _rename_fields(place: RecordPlace, kind: type[ListRecord]) -> dict[str, object]:

@@ -274,7 +274,7 @@ def _require_storable_names_and_parents(
         before = live.providers.get(uuid)
         above = state.provider.parent_provider_uuid
         if before and above != before.provider.parent_provider_uuid:
-            client.require('The move of children', _MOVES_CHILDREN)
+            client.require_feature('The move of children', _MOVES_CHILDREN)
         if before and before.name == state.name:
             continue
         if len(state.name) > LONGEST_NAME:

@@ -70,7 +70,7 @@ def capture(
     :param expect: gets the number of trees before they are read by requests
     :raises UnstableRead: if trees cannot be read consistently; it names all
     """
-    client.require('', SINCE)
+    client.require_feature('', SINCE)
     # Before the reading, during which the token may expire.
     origin = make_origin(client)
     if client.snapshot_reader is not None:

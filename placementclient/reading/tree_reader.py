@@ -39,7 +39,7 @@ def read_trees(
     :param trees: names, UUIDs, or patterns of names of providers; none: everything
     :param traits: whether to read traits; so ``aggregates`` and ``allocations``
     """
-    client.require('', SINCE)
+    client.require_feature('', SINCE)
     chosen = {'traits': traits, 'aggregates': aggregates}
     facets = {'inventories', 'usages', *(facet for facet, is_read in chosen.items() if is_read)}
 

@@ -13,11 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import (
-    InvalidJSON,
-    format_decoding_fault,
-    refuse_duplicate_keys,
-)
+from placementclient.basis.strict_json import InvalidJSON, describe_fault, refuse_duplicate_keys
 from placementclient.changes.records.changes import ChangeRecord
 from placementclient.files.encoding import encode_json
 
@@ -103,7 +99,7 @@ def _decode_line(number: int, line: bytes, path: str) -> JournalEntry | None:
         entry = _DECODER.decode(line)
         refuse_duplicate_keys(line)
     except (msgspec.ValidationError, InvalidJSON) as reason:
-        raise _make_error(path, number, format_decoding_fault(str(reason))) from None
+        raise _make_error(path, number, describe_fault(str(reason))) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if sealed is None:

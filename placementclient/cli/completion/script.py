@@ -46,7 +46,7 @@ class Syntax:
 
 
 def read_syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
-    """Return the options and arguments that a parser accepts."""
+    """Return what the parser of a command, or of the program (``''``), accepts."""
     options, arguments, endless = {}, [], False
     for action in command_help.list_actions(parser):
         if action.help == argparse.SUPPRESS:
@@ -61,7 +61,7 @@ def read_syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
 
 
 def _find_value_kind(action: argparse.Action, command: str) -> str:
-    """Return the kind of the value of an option, such as ``traits`` or ``words json yaml``."""
+    """Return the kind of the value of an option or argument: ``traits``, ``words json yaml``."""
     if action.choices:
         return ' '.join(['words', *map(str, action.choices)])
     if action.metavar == '<name>' and not command.endswith(' create'):
@@ -70,7 +70,7 @@ def _find_value_kind(action: argparse.Action, command: str) -> str:
     return 'files' if '<file>' in metavar else BY_METAVAR.get(metavar, ANYTHING)
 
 
-def format_completion_script(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
+def format_script(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
     """Yield the lines of the completion script of a shell.
 
     :param commands: the syntax of each command by its name; ``''``: of the program itself

@@ -49,21 +49,21 @@ def main(argv: list[str]) -> int:
     """
     if len(argv) not in (1, 2) or argv[0] not in COMMANDS:
         return 2
-    variables, flags = _parse_connection_options(sys.stdin.read().split('\n'))
+    variables, tls_flags = _parse_connection_options(sys.stdin.read().split('\n'))
     os.environ.update(variables)
     kind, *words = argv
     if words:
-        names = [name for name in _read_names(kind, flags) if name.startswith(words[0])]
+        names = [name for name in _read_names(kind, tls_flags) if name.startswith(words[0])]
     else:
-        names = _renew_names(kind, flags)
+        names = _renew_names(kind, tls_flags)
     for name in names:
         print(name)
     return 0
 
 
 def _parse_connection_options(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the connection options of a command line: values by variable, and the flags."""
-    settings, flags, pending = dict[str, str](), list[str](), ''
+    """Return a command line's options ``--os-*`` as variables, and ``--insecure, --verify``."""
+    settings, tls_flags, pending = dict[str, str](), list[str](), ''
     for word in words:
         if pending:
             settings[pending], pending = word, ''
@@ -77,19 +77,19 @@ def _parse_connection_options(words: Iterable[str]) -> tuple[dict[str, str], lis
         elif word == '--':
             break
         elif word in _FLAGS:
-            flags.append(word)
-    return settings, flags
+            tls_flags.append(word)
+    return settings, tls_flags
 
 
-def _locate_cache(kind: str, flags: Sequence[str] = ()) -> str:
+def _locate_cache(kind: str, tls_flags: Sequence[str] = ()) -> str:
     """Return the path of the cache for a kind of names of the selected cloud."""
     facts: dict[str, object] = {
         name: value
         for name, value in os.environ.items()
         if (name.startswith('OS_') or name in _PLACES) and name not in _IRRELEVANT
     }
-    if flags:
-        facts['flags'] = flags
+    if tls_flags:
+        facts['flags'] = tls_flags
     if os.path.exists('clouds.yaml') or os.path.exists('clouds.yml'):
         facts['folder'] = os.getcwd()
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode(errors='replace'))
@@ -97,9 +97,9 @@ def _locate_cache(kind: str, flags: Sequence[str] = ()) -> str:
     return os.path.join(caches, 'placementclient', f'{key.hexdigest()[:32]}.{kind}')
 
 
-def _read_names(kind: str, flags: Sequence[str]) -> list[str]:
+def _read_names(kind: str, tls_flags: Sequence[str]) -> list[str]:
     """Return the names of a kind from the cache; ask the service if the cache is a minute old."""
-    path, cached = _locate_cache(kind, flags), list[str]()
+    path, cached = _locate_cache(kind, tls_flags), list[str]()
     with contextlib.suppress(OSError, ValueError):
         cached, age = _read_cache(path)
         if 0 <= age < FRESH_SECONDS:
@@ -109,17 +109,17 @@ def _read_names(kind: str, flags: Sequence[str]) -> list[str]:
     known = [*_list_standard_names(kind), *cached]
     with contextlib.suppress(OSError):
         _write_cache(path, _sort_printable_names(known))
-    return _sort_printable_names(_renew_names_in_other_process(kind, flags) or known)
+    return _sort_printable_names(_renew_names_in_other_process(kind, tls_flags) or known)
 
 
-def _renew_names(kind: str, flags: Sequence[str]) -> list[str]:
-    """Ask the service for the names of a kind, and cache them; return none without an answer."""
-    answer = _request_names(kind, flags)
+def _renew_names(kind: str, tls_flags: Sequence[str]) -> list[str]:
+    """Ask the service for the names of a kind, cache and return them; empty: it does not answer."""
+    answer = _request_names(kind, tls_flags)
     if answer is None:
         return []
     names = _sort_printable_names([*_list_standard_names(kind), *answer])
     with contextlib.suppress(OSError):
-        _write_cache(_locate_cache(kind, flags), names)
+        _write_cache(_locate_cache(kind, tls_flags), names)
     return names
 
 
@@ -156,8 +156,8 @@ def _write_cache(path: str, names: Iterable[str]) -> None:
                 os.unlink(entry)
 
 
-def _renew_names_in_other_process(kind: str, flags: Sequence[str]) -> list[str]:
-    """Let another process renew the names, and return them; none if it takes too long."""
+def _renew_names_in_other_process(kind: str, tls_flags: Sequence[str]) -> list[str]:
+    """Let another process renew the names, and return them; empty: it takes too long."""
     import subprocess
 
     process = subprocess.Popen(  # noqa: S603
@@ -169,18 +169,18 @@ def _renew_names_in_other_process(kind: str, flags: Sequence[str]) -> list[str]:
         start_new_session=True,
     )
     try:
-        return process.communicate('\n'.join(flags), timeout=KEY_PRESS_SECONDS)[0].splitlines()
+        return process.communicate('\n'.join(tls_flags), timeout=KEY_PRESS_SECONDS)[0].splitlines()
     except subprocess.TimeoutExpired:
         return []
 
 
-def _request_names(kind: str, flags: Sequence[str]) -> list[str] | None:
+def _request_names(kind: str, tls_flags: Sequence[str]) -> list[str] | None:
     """Return the names of a kind that the service has; ``None`` without an answer."""
     import subprocess
 
     try:
         listed = subprocess.run(  # noqa: S603
-            [sys.executable, '-P', '-m', 'placementclient', *flags, *COMMANDS[kind].split(),
+            [sys.executable, '-P', '-m', 'placementclient', *tls_flags, *COMMANDS[kind].split(),
              '-f', 'json', *([] if kind == 'consumers' else ['-c', 'name'])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -198,14 +198,14 @@ def _request_names(kind: str, flags: Sequence[str]) -> list[str] | None:
 
 
 def _collect_consumer_uuids(document: dict[str, list[Any]]) -> list[str]:
-    """Return the consumers in the output of ``tree list --allocations``."""
+    """Return the UUIDs of the consumers in a tree of ``tree list --allocations``, or in all."""
     below = [*document.get('trees', ()), *document.get('children', ())]
     consumers = [uuid for tree in below for uuid in _collect_consumer_uuids(tree)]
     return [*document.get('allocations', ()), *consumers]
 
 
 def _list_standard_names(kind: str) -> list[str]:
-    """Return the standard resource classes or traits; none of another kind."""
+    """Return the standard resource classes or traits; empty for another kind of names."""
     if kind == 'classes':
         import os_resource_classes
 

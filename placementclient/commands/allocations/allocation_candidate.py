@@ -164,7 +164,7 @@ def _refuse_wrong_groups(
 ) -> None:
     """Refuse groups without resources, and groups that the microversion does not have."""
     if any(not suffix.isdecimal() for suffix in groups if suffix != _COMMON):
-        client.require('--group with a name', _NAMED_GROUPS)
+        client.require_feature('--group with a name', _NAMED_GROUPS)
     if not any(group.resources for group in groups.values()):
         raise errors.BadArgument(
             'At least one --resource must be specified. Example: --resource VCPU=4'
@@ -175,4 +175,4 @@ def _refuse_wrong_groups(
     if empty and not args.same_subtree:
         raise errors.BadArgument(f'--resource must be given in group {empty[0]}')
     if empty:
-        client.require('--group without --resource', _EMPTY_GROUPS)
+        client.require_feature('--group without --resource', _EMPTY_GROUPS)

@@ -164,7 +164,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.producers import inquiry, names
         from placementclient.render import explanations
 
-        self.client.require('allocation candidate explain', _NESTED)
+        self.client.require_feature('allocation candidate explain', _NESTED)
         self.check_options()
         question = self._make_question(self.client, self._has_host_with_owner_trait)
         unknown = inquiry.NOTHING

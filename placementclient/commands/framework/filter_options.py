@@ -97,7 +97,7 @@ def parse_filter(
 
     required = read_option('required')
     if any(',' in trait for trait in required):
-        client.require('--required with alternatives', _ANY_OF)
+        client.require_feature('--required with alternatives', _ANY_OF)
     in_tree: str | None = getattr(args, 'in_tree', None)
     if in_tree is not None:
         in_tree = find(in_tree) if find else api.resource_provider.find(client, in_tree)

@@ -196,13 +196,13 @@ class PlacementCommand(command.Command):
                 disk.refuse_output_path(path, option.output, getattr(self.args, 'overwrite', None))
         if not self.auth_required:
             return
-        self.client.require('', self.find_lowest_version())
+        self.client.require_feature('', self.find_lowest_version())
         missing = []
         is_chosen = self.client.version_is_chosen
         for option in self.options:
             since = option.since if is_chosen else option.effective_since
             if option.is_set(self.args):
-                self.client.require(option.flags[-1], since, option.until)
+                self.client.require_feature(option.flags[-1], since, option.until)
                 if option.replacement:
                     self.deprecated_option_warning(option.flags[-1], option.replacement)
             elif option.required_since and self.version >= option.required_since:

@@ -37,7 +37,5 @@ class PrintCompletion(base.PlacementCommand):
             parser = point.load()(self.app, None, cmd_name=name).get_parser(name)
             commands[name] = script.read_syntax(parser, name)
         with self.report_print_errors():
-            for line in script.format_completion_script(
-                shell if shell in script.SHELLS else 'bash', commands
-            ):
+            for line in script.format_script(shell if shell in script.SHELLS else 'bash', commands):
                 print(line, file=self.app.stdout)

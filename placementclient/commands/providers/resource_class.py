@@ -33,7 +33,7 @@ class ListClass(base.Lister):
 
     def execute(self) -> base.Output:
         if not (self.args.long or self.args.snapshot):
-            self.client.require('', endpoints.LIST_CLASSES.since)
+            self.client.require_feature('', endpoints.LIST_CLASSES.since)
             return columns.NAME.make_table(api.resource_class.list(self.client))
         from placementclient.commands.framework import cloud_options
         from placementclient.insight import summary

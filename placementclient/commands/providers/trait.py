@@ -52,7 +52,7 @@ class ListTrait(base.Lister):
         name, associated = self.args.name or None, self.args.associated
         traits: Sequence[str] | None = None
         if not self.args.snapshot:
-            self.client.require('', endpoints.LIST_TRAITS.since)
+            self.client.require_feature('', endpoints.LIST_TRAITS.since)
             traits = api.trait.list(self.client, name=name, associated=associated)
             if not self.args.long:
                 return columns.NAME.make_table(traits)

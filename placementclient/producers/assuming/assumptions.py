@@ -153,9 +153,7 @@ def _read_changes(
 
     :param read_names: reads the names of one of these lists
     """
-    changes: dict[str, Collection[str]] = cursor.read_fields(
-        {'add': read_names, 'remove': read_names}
-    )
+    changes = cursor.read_fields({'add': read_names, 'remove': read_names})
     if not changes:
         raise cursor.make_error('has neither add nor remove')
     return {key: frozenset(names) for key, names in changes.items()}
@@ -186,11 +184,9 @@ _EDIT_READERS: Mapping[str, Callable[[Cursor], object]] = {
     'without_trait': Cursor.read_class_or_trait,
     'with_class': Cursor.read_class_or_trait,
     'member_of': _read_member_of,
-    'inventories': lambda cursor: cursor.read_values_by_class(read_inventory_fields),
+    'inventories': lambda cursor: cursor.read_by_class(read_inventory_fields),
     'traits': lambda cursor: _read_changes(cursor, Cursor.read_classes_or_traits),
-    'aggregates': lambda cursor: _read_changes(
-        cursor, lambda names: names.read_list(Cursor.read_uuid)
-    ),
+    'aggregates': lambda at: _read_changes(at, lambda names: names.read_list(Cursor.read_uuid)),
 }
 
 
@@ -200,7 +196,7 @@ def _read_new_servers(entry: Cursor, readers: FileReaders) -> Assumption:
         {
             'flavor': Cursor.read_text,
             'flavors': Cursor.read_text,
-            'resources': lambda amounts: amounts.read_values_by_class(
+            'resources': lambda amounts: amounts.read_by_class(
                 lambda amount: amount.read_integer(1, UNLIMITED)
             ),
             'required': Cursor.read_classes_or_traits,

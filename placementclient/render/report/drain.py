@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import format_decoding_fault
+from placementclient.basis.strict_json import describe_fault
 from placementclient.basis.wording import join_names
 from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.snapshots import Snapshot
@@ -53,7 +53,7 @@ def make_drain_section(document: object, path: str, snapshot: Snapshot) -> Drain
         plan = msgspec.convert(document, _DrainPlanFile)
     except msgspec.ValidationError as reason:
         raise errors.BadFile(
-            path, f'not a plan of a drain: {format_decoding_fault(str(reason), "plan")}'
+            path, f'not a plan of a drain: {describe_fault(str(reason), "plan")}'
         ) from None
     names = {*plan.hosts, *(move.source for move in plan.moves)}
     names |= {move.target for move in plan.moves if move.target}
