@@ -280,7 +280,7 @@ def _find_show_command(program: str, count: int) -> str:
 
 
 def _make_resource_options(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words ``--resource VCPU=64`` for ``VCPU --total 64`` of ``class set``."""
+    """Yield the words ``--resource VCPU=64`` for ``VCPU --total 64`` of ``inventory class set``."""
     fields = _FIELD.findall(' '.join(words[1:])) or [('total', 'TOTAL')]
     for field, value in fields:
         name = '' if field == 'total' else f':{field.replace("-", "_")}'
