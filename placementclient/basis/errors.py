@@ -124,7 +124,7 @@ class WrongFile(BadFile):
         super().__init__(path, f'{mistake}; expected: {self._end}', line)
 
     def with_swapped_options(self, taker: str, other: str) -> BadFile:
-        """Return this error of the options that got the file and that need it: swapped files."""
+        """Return this error of two options that have each the file of the other."""
         return BadFile(self.path, f'{self.mistake}. The files of {taker} and {other} are swapped')
 
     def with_taker(self, taker: str, flags: Container[str]) -> BadFile:

@@ -41,7 +41,7 @@ _HINT = (
 
 
 class ServiceSelection(NamedTuple):
-    """The interface, region and settings for Placement, by name, of a cloud; ``None``: not set."""
+    """The interface, region and Placement settings that a cloud selects; ``None``: not set."""
 
     interface: str | None
     region_name: str | None

@@ -190,7 +190,7 @@ def _suggest_for_unknown_words(
 
 
 def _suggest_similar_options(program: str, words: Sequence[str], options: Sequence[str]) -> str:
-    """Return sentences on known options like unknown words, and on commands that have the first."""
+    """Return sentences on options like unknown ones, and on commands that have an unknown one."""
     near = find_closest_words([word for word in words if word[1:]], options)
     # The name of the program is one word.
     if not words or ' ' not in program:
@@ -211,7 +211,7 @@ def _describe_commands_with_option(option: str) -> str:
     """Return a sentence with the commands that have an option; empty: none has it."""
     commands = [
         point.name.replace('_', ' ')
-        for point in entry_points.find_entry_points(entry_points.COMMANDS)
+        for point in entry_points.list_entry_points(entry_points.COMMANDS)
         for other in getattr(entry_points.load_command(point), 'options', ())
         if option in other.flags
     ]
@@ -269,9 +269,9 @@ def _suggest_line_with_words(
 
 
 def _find_show_command(program: str, count: int) -> str:
-    """Return ``trait show`` for ``placement trait list`` if it takes ``count`` arguments, or ""."""
+    """Return ``trait show`` for ``placement trait list`` if it takes so many arguments."""
     name = f'{program.partition(" ")[2].removesuffix(" list")} show'
-    for point in entry_points.find_entry_points(entry_points.COMMANDS):
+    for point in entry_points.list_entry_points(entry_points.COMMANDS):
         if program.endswith(' list') and point.name.replace('_', ' ') == name:
             options = getattr(entry_points.load_command(point), 'options', ())
             if sum(not option.flags[0].startswith('-') for option in options) == count:

@@ -120,7 +120,7 @@ class Connection:
         self.timings.append((str(request.method), str(request.url), seconds))
 
     def format_authentication_help(self) -> str:
-        """Return the help on the options of the selected way to authenticate, in lines."""
+        """Return the help on the options of the selected way to authenticate."""
         return self._authentication.parser.format_help()
 
     def remove_authentication_options(self, words: Sequence[str]) -> list[str]:

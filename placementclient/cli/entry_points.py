@@ -22,7 +22,7 @@ PROGRAM = 'placementclient.program'
 
 
 @functools.cache
-def find_entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
+def list_entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
     """Return the entry points of this distribution in a group."""
     return tuple(metadata.distribution(DISTRIBUTION).entry_points.select(group=group))
 

@@ -79,7 +79,7 @@ def _read_summaries_by_class() -> Mapping[str, str]:
     summaries = command_help.read_summaries()
     return {
         f'placementclient.{point.attr}': summaries[point.name.replace('_', ' ')]
-        for point in entry_points.find_entry_points(entry_points.COMMANDS)
+        for point in entry_points.list_entry_points(entry_points.COMMANDS)
     }
 
 

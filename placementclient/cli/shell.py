@@ -71,7 +71,7 @@ class CommandManager(commandmanager.CommandManager):
     def load_commands(self, namespace: str) -> None:
         """Add the commands of a group of entry points, without loading their modules."""
         self.group_list.append(namespace)
-        for point in entry_points.find_entry_points(namespace):
+        for point in entry_points.list_entry_points(namespace):
             self.commands[point.name.replace('_', ' ')] = point
 
     def find_command(self, argv: list[str]) -> tuple[type[Command], str, list[str]]:

@@ -83,7 +83,7 @@ class NoConnection(NotSent, Unreachable):
 
 
 class InvalidAnswer(NoAnswer):
-    """The status is a success, but the answer is not from a Placement service."""
+    """The answer is none of Placement's, or it breaks a limit of size, duration or redirects."""
 
 
 class HTTPError(PlacementError):

@@ -37,7 +37,7 @@ USER_AGENT = 'python-placementclient'
 
 
 class VersionRange(msgspec.Struct):
-    """The microversions of an API version."""
+    """The lowest and the highest microversion of an API version."""
 
     min_version: str
     max_version: str
@@ -123,7 +123,7 @@ class Client:
         """The microversion in use, which a request negotiates, unless an answer has settled it."""
         if self._settled is None:
             lowest, highest = self.read_version_range()
-            self._settle_microversion(microversion.choose_common(lowest, highest))
+            self._settle_microversion(microversion.choose_version(lowest, highest))
         assert self._settled is not None
         return self._settled
 
@@ -235,7 +235,7 @@ class Client:
             if settled is not None:
                 raise self._make_refused_version_error(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
-            self._settle_microversion(microversion.choose_common(*self.read_version_range()))
+            self._settle_microversion(microversion.choose_version(*self.read_version_range()))
             return self.send(
                 endpoint, answer=answer, query=query, body=body, version=version, **parts
             )

@@ -102,7 +102,7 @@ def _get_authentication_settings(session: Session | None) -> Mapping[str, str | 
 
 
 def _find_token_facts(session: Session) -> AccessInfo | None:
-    """Return the facts about a session's token; None if the auth type has none of Keystone."""
+    """Return the facts about a session's token; None if the auth type takes none from Keystone."""
     get_access = getattr(session.auth, 'get_access', None)
     access: AccessInfo | None = get_access(session) if get_access else None
     return access

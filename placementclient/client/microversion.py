@@ -67,7 +67,7 @@ def parse_version_option(text: str) -> Microversion | None:
     return Microversion.parse(text)
 
 
-def choose_common(lowest: Microversion, highest: Microversion) -> Microversion:
+def choose_version(lowest: Microversion, highest: Microversion) -> Microversion:
     """Return the highest version that the client and a service both support.
 
     :raises errors.UnsupportedVersion: if there is none

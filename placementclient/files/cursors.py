@@ -54,6 +54,7 @@ class _Loader(yaml.SafeLoader):
         self._weights: dict[yaml.Node, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Return the next value; refuse one that is nested too deeply, too large or in itself."""
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         is_alias, before = self.check_event(yaml.AliasEvent), self._weight
         self._depth += 1

@@ -31,7 +31,7 @@ WRITTEN_LIMIT = 1 << 30
 def translate_system_errors(path: str, needed: FileKind | None = None) -> Iterator[None]:
     """Turn errors of the system in this block into :class:`errors.BadFile` with the file's name.
 
-    :param needed: the kind of the file that is read, which errors name; ``None``: it is written
+    :param needed: the kind of the file that is read; errors say how to get one
     """
     if '\0' in path:
         raise errors.BadFile(path, 'a name has no NUL byte')

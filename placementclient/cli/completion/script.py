@@ -46,7 +46,7 @@ class Syntax:
 
 
 def read_syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
-    """Return what the parser of a command, or of the program (``''``), accepts."""
+    """Return the syntax that the parser of a command, or of the program (``''``), accepts."""
     options, arguments, endless = {}, [], False
     for action in command_help.list_actions(parser):
         if action.help == argparse.SUPPRESS:

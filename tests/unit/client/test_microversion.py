@@ -7,7 +7,7 @@ from placementclient.client import errors
 from placementclient.client.microversion import (
     CHOICES,
     Microversion,
-    choose_common,
+    choose_version,
     parse_version_option,
 )
 
@@ -43,7 +43,7 @@ def test_no_other_version_can_be_asked_for(text):
 @pytest.mark.parametrize(('lowest', 'highest'), [('1.40', '1.50'), ('0.1', '0.9'), ('2.0', '2.1')])
 def test_without_a_common_version_both_ranges_are_named(lowest, highest):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
-        choose_common(Microversion.parse(lowest), Microversion.parse(highest))
+        choose_version(Microversion.parse(lowest), Microversion.parse(highest))
     assert str(refusal.value) == (
         f'The service supports microversions {lowest} to {highest}, this client 1.0 to 1.39'
     )
