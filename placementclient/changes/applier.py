@@ -22,7 +22,7 @@ from placementclient.basis.errors import PlacementError
 from placementclient.changes import operations as ops
 from placementclient.changes.records import operations as records
 from placementclient.changes.records.journals import UNKNOWN
-from placementclient.changes.written_values import get_values
+from placementclient.changes.written_values import get_compared_values
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -88,7 +88,7 @@ class Applier:
             if isinstance(operation, ops.EnsureName) and operation in self._names:
                 continue
             with self._record_in_journal(operation):
-                self._perform(operation)
+                self._send_operation(operation)
 
     @contextlib.contextmanager
     def in_transaction(self) -> Iterator[None]:
@@ -145,7 +145,7 @@ class Applier:
         if self._journal:
             self._journal.write_outcome(self._tree_uuid, outcome, self._client, undone=undone)
 
-    def _perform(self, operation: ops.Operation) -> None:
+    def _send_operation(self, operation: ops.Operation) -> None:
         match operation:
             case ops.EnsureClass(name):
                 resource_class.ensure(self._client, name)
@@ -172,7 +172,7 @@ class Applier:
 
     def _update_provider(self, operation: ops.UpdateProvider) -> None:
         """Rename or move a provider, after a check that it has not moved."""
-        self._check_position(operation.uuid, operation.before)
+        self._require_position(operation.uuid, operation.before)
         name, parent = operation.after
         if parent is None:
             self._roots.add(operation.uuid)
@@ -187,17 +187,17 @@ class Applier:
     def _delete_provider(self, operation: ops.DeleteProvider) -> None:
         """Delete a provider, after a check that its content has not changed."""
         uuid, position = operation.uuid, (operation.name, operation.parent_provider_uuid)
-        with _expect_existing(uuid):
+        with _turn_missing_into_conflict(uuid):
             if uuid in self._outdated or uuid not in self._generations:
                 live = self._read_facets(uuid, CONTENT).require_one_generation().state
                 expected = operation.inventories, operation.traits, operation.aggregates
                 if expected != (live.inventories, live.traits, live.aggregates):
-                    raise _make_conflict(uuid)
+                    raise _make_conflict_error(uuid)
                 self._generations[uuid] = live.provider.generation
             generation = self._generations[uuid]
             # This moves the generation: clients that have read the provider before get a conflict.
             proved = aggregate.set(self._client, uuid, sorted(operation.aggregates), generation)
-        self._check_position(uuid, position, proved.generation)
+        self._require_position(uuid, position, proved.generation)
         resource_provider.delete(self._client, uuid)
 
     def _set_facet(self, operation: ops.SetTraits | ops.SetAggregates | ops.SetInventories) -> None:
@@ -207,7 +207,7 @@ class Applier:
         if uuid in self._outdated or not is_guarded:
             read = self._read_facets(uuid, (facet,))
             if getattr(read.state, facet) != operation.before:
-                raise _make_conflict(uuid)
+                raise _make_conflict_error(uuid)
             self._learn_generation(uuid, read.generations[facet])
         generation = self._generations.get(uuid)
         written = write(self._client, uuid, body(operation.after), generation)
@@ -232,16 +232,18 @@ class Applier:
         version = self._client.microversion
         if keeps_types:
             version = min(version, KEEPS_CONSUMER_TYPE)
-        consumers = [replace(a, generation=self._find_generation(before)) for before, a in pairs]
+        consumers = [
+            replace(a, generation=self._find_consumer_generation(before)) for before, a in pairs
+        ]
 
-        def replace_all(consumers: Iterable[Consumer]) -> None:
+        def replace_consumers(consumers: Iterable[Consumer]) -> None:
             body = {
                 consumer.uuid: allocation.make_body(consumer, version) for consumer in consumers
             }
             allocation.replace(self._client, body, version=version)
 
         try:
-            replace_all(consumers)
+            replace_consumers(consumers)
         except errors.ConcurrentUpdate as conflict:
             is_new = all(consumer.generation is None for consumer in consumers)
             if not is_new or 'consumer generation' not in str(conflict):
@@ -250,9 +252,9 @@ class Applier:
             # answer shows these, and they need a write with their generation.
             for consumer in consumers:
                 try:
-                    replace_all([consumer])
+                    replace_consumers([consumer])
                 except errors.ConcurrentUpdate:
-                    replace_all([replace(consumer, generation=0)])
+                    replace_consumers([replace(consumer, generation=0)])
         self._mark_outdated((*operation.before, *operation.after))
 
     def _send_reshape(self, operation: ops.Reshape) -> None:
@@ -278,7 +280,7 @@ class Applier:
         for consumer in consumers:
             self._outdated.update((consumer.uuid, *consumer.allocations))
 
-    def _check_position(
+    def _require_position(
         self, uuid: str, position: tuple[str, str | None], generation: int | None = None
     ) -> None:
         """Check the name, parent and root of a provider, which no generation guards.
@@ -286,14 +288,14 @@ class Applier:
         :param position: the name and the UUID of the parent that it has to have
         :param generation: the one that it has to have; ``None``: any
         """
-        with _expect_existing(uuid):
+        with _turn_missing_into_conflict(uuid):
             provider = resource_provider.show(self._client, uuid).value
         is_same = (provider.name, provider.parent_provider_uuid) == position
         is_same &= provider.root_uuid in self._roots
         if not is_same or provider.generation != (generation or provider.generation):
-            raise _make_conflict(uuid)
+            raise _make_conflict_error(uuid)
 
-    def _find_generation(self, consumer: Consumer) -> int | None:
+    def _find_consumer_generation(self, consumer: Consumer) -> int | None:
         """Return the generation of a consumer, read again if it is outdated; ``None``: it is new.
 
         :raises errors.ConcurrentUpdate: if it has other allocations or another owner now
@@ -301,23 +303,23 @@ class Applier:
         if consumer.uuid not in self._outdated:
             return consumer.generation
         live = allocation.show(self._client, consumer.uuid).value
-        if get_values(live) != get_values(consumer):
-            raise _make_conflict(consumer.uuid)
+        if get_compared_values(live) != get_compared_values(consumer):
+            raise _make_conflict_error(consumer.uuid)
         return live.generation
 
 
-def _make_conflict(uuid: str) -> errors.ConcurrentUpdate:
+def _make_conflict_error(uuid: str) -> errors.ConcurrentUpdate:
     """Return the error that another client has changed a provider or consumer."""
     return errors.ConcurrentUpdate(409, f'{uuid} was changed in between')
 
 
 @contextlib.contextmanager
-def _expect_existing(uuid: str) -> Iterator[None]:
+def _turn_missing_into_conflict(uuid: str) -> Iterator[None]:
     """Turn a missing provider in this block into a conflict with another client."""
     try:
         yield
     except errors.NotFound:
-        raise _make_conflict(uuid) from None
+        raise _make_conflict_error(uuid) from None
 
 
 def _make_inventories_body(

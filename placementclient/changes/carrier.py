@@ -205,12 +205,12 @@ class Carrier(Inspector):
 
     def _roll_back_change(self, change: Change) -> TreeResult:
         is_begun = self.is_begun(change)
-        if not self._roll_back(change) and not is_begun:
+        if not self._send_rollback(change) and not is_begun:
             return self._make_result(change, TreeState.ALREADY_BACK)
         self.journal.write_end(change.root_provider_uuid, TreeState.ROLLED_BACK)
         return self._make_result(change, TreeState.ROLLED_BACK)
 
-    def _roll_back(self, change: Change) -> bool:
+    def _send_rollback(self, change: Change) -> bool:
         """Roll back a change; return whether there was anything to roll back."""
         current = self.get_latest_version(change)
         if self._is_never_applied(change, current):
@@ -221,7 +221,7 @@ class Carrier(Inspector):
         if not is_recorded and not merged.is_done:
             progress, reader = self.make_progress(current), ScopeReader(self.client, [current])
             facets = progress.find_facets_to_compare()
-            progress.check_unrecorded_change(reader.read(current, facets, is_begun=True))
+            progress.refuse_unexplained_state(reader.read(current, facets, is_begun=True))
         if merged.has_pending_request:
             self._roll_back_reshape(change, live, merged)
             return True
@@ -327,7 +327,7 @@ class Carrier(Inspector):
         """
         remarks, uuid = [str(reason)], change.root_provider_uuid
         try:
-            is_withdrawn = self._withdraw_preparation(change)
+            is_withdrawn = self._remove_unused_preparation(change)
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             remarks.append(f'its preparation was not undone: {obstacle}')
             is_withdrawn = False
@@ -342,7 +342,7 @@ class Carrier(Inspector):
         state = ended if state is TreeState.LEFT_ALONE else state
         return replace(make_result(change, state, reason), reason=message)
 
-    def _withdraw_preparation(self, change: Change) -> bool:
+    def _remove_unused_preparation(self, change: Change) -> bool:
         """Take back the preparation of a begun change that is not made; return whether it was."""
         current = self.get_latest_version(change)
         preparation = phases.make_preparation(current)

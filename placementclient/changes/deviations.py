@@ -21,7 +21,7 @@ from placementclient.model.plans import Change, ConsumerChange, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def find_changed_input(change: Change, live: Snapshot) -> Iterator[Finding]:
+def find_input_differences(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield each difference between the state that a change starts from and the live state."""
     for provider in change.providers:
         if not provider.is_created and provider.uuid not in live.providers:

@@ -39,11 +39,11 @@ def diff(
         for change in operation.inventories
     }
     return (
-        *_create_names(before, after),
+        *_list_name_creations(before, after),
         *positions.move_providers(),
-        *_set_traits_and_aggregates(before, after, keeps_traits=bool(transferred)),
+        *_list_trait_and_aggregate_writes(before, after, keeps_traits=bool(transferred)),
         *transferred,
-        *(_remove_traits(before, after) if transferred else ()),
+        *(_list_trait_removals(before, after) if transferred else ()),
         *positions.delete_providers(emptied),
     )
 
@@ -54,7 +54,7 @@ def list_operations(change: Change, *, backward: bool = False) -> tuple[ops.Oper
     return diff(*change.order_snapshots(backward=backward), transfer)
 
 
-def _create_names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
+def _list_name_creations(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
     """Yield the operations that create the custom classes and traits which providers gain."""
     for kind, facet in ((ops.EnsureClass, 'inventories'), (ops.EnsureTrait, 'traits')):
         existing, desired = (
@@ -66,7 +66,7 @@ def _create_names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
                 yield kind(name)
 
 
-def _set_traits_and_aggregates(
+def _list_trait_and_aggregate_writes(
     before: Snapshot, after: Snapshot, *, keeps_traits: bool
 ) -> Iterator[ops.Operation]:
     """Yield the operations that set the traits and aggregates of providers.
@@ -84,7 +84,7 @@ def _set_traits_and_aggregates(
             yield ops.SetAggregates(uuid, aggregates, state.aggregates)
 
 
-def _remove_traits(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
+def _list_trait_removals(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
     """Yield the operations that remove the traits which providers lose."""
     for uuid, state in after.providers.items():
         live = before.providers.get(uuid)

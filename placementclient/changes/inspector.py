@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from placementclient.api import attempts
 from placementclient.basis.errors import PlacementError
-from placementclient.changes.deviations import find_changed_input
+from placementclient.changes.deviations import find_input_differences
 from placementclient.changes.journal import Journal, TreeRecord
 from placementclient.changes.merge import MergeResult
 from placementclient.changes.obstacles import Obstructed, describe_obstacles
@@ -87,7 +87,7 @@ class Inspector:
         )
         return progress.is_still_rolled_back(live) if backward else progress.is_still_applied(live)
 
-    def has_tree(self, change: Change, reader: ScopeReader) -> bool | None:
+    def has_needed_provider(self, change: Change, reader: ScopeReader) -> bool | None:
         """Return whether a provider exists that a change needs; ``None`` if it needs none."""
         providers = set(change.before.providers)
         if self.is_begun(change):
@@ -111,7 +111,7 @@ class Inspector:
         """
         current, is_there = self.get_latest_version(change), None
         try:
-            is_there = self.has_tree(change, reader)
+            is_there = self.has_needed_provider(change, reader)
             if backward:
                 progress = self.make_progress(current)
                 live = self._read_state(reader, current, progress.find_facets_of_status())
@@ -138,7 +138,7 @@ class Inspector:
         if state is PlanStatus.PENDING and record.ended == TreeState.ROLLED_BACK:
             state = PlanStatus.ROLLED_BACK
         is_left_alone = False
-        if record.is_undone and state is not PlanStatus.APPLIED:
+        if record.is_unfinished and state is not PlanStatus.APPLIED:
             state, reason = self._find_status_when_left_alone(current, record, state)
             is_left_alone = state is PlanStatus.DIFFERS
         name = change.root_provider_name
@@ -152,7 +152,7 @@ class Inspector:
         live = self._read_state(reader, current, progress.find_facets_to_compare())
         if not progress.has_happened(live):
             pending = _make_unapplied_deviation(change.root_provider_name, record, bool(records))
-            return [pending, *find_changed_input(current, live)]
+            return [pending, *find_input_differences(current, live)]
         is_applied = record is not None and record.ended == TreeState.APPLIED
         return progress.find_deviations(live, is_applied=is_applied)
 

@@ -71,7 +71,7 @@ class TreeRecord:
     backward: bool = False
 
     @property
-    def is_undone(self) -> bool:
+    def is_unfinished(self) -> bool:
         """Return True if the last run tried the tree and did not reach its goal."""
         return self.ended in (TreeState.LEFT_ALONE, TreeState.DONE_IN_PART)
 
@@ -267,7 +267,7 @@ def open_journal(path: str, identity: str, *, backward: bool = False) -> Iterato
         journal.write_beginning()
     finally:
         with contextlib.suppress(OSError):
-            _remove_empty(path, descriptor)
+            _remove_empty_file(path, descriptor)
         os.close(descriptor)
 
 
@@ -287,7 +287,7 @@ def read_records(path: str, identity: str) -> dict[str, TreeRecord]:
     if not os.path.lexists(path):
         return {}
     content = system.read_own_file(path)
-    return _collect_records(_decode_for_plan(path, content, identity).entries)
+    return _collect_records(_decode_journal_of_plan(path, content, identity).entries)
 
 
 def _start_journal(file: JournalFile, identity: str, backward: bool) -> Journal:
@@ -298,7 +298,7 @@ def _start_journal(file: JournalFile, identity: str, backward: bool) -> Journal:
     :param backward: whether this run takes the plan back
     """
     content = file.read_content()
-    entries, is_torn = _decode_for_plan(file.path, content, identity)
+    entries, is_torn = _decode_journal_of_plan(file.path, content, identity)
     beginning = b''
     if not entries:
         first = JournalEntry(journal=FORMAT, version=VERSION, at=_current_time(), plan=identity)
@@ -311,7 +311,7 @@ def _start_journal(file: JournalFile, identity: str, backward: bool) -> Journal:
     return Journal(file, _collect_records(entries), beginning, backward=backward)
 
 
-def _remove_empty(path: str, descriptor: int) -> None:
+def _remove_empty_file(path: str, descriptor: int) -> None:
     """Remove the file of a journal that was opened, and nothing was written to."""
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not while another process has it
     opened = os.fstat(descriptor)
@@ -319,7 +319,7 @@ def _remove_empty(path: str, descriptor: int) -> None:
         os.unlink(path)
 
 
-def _decode_for_plan(path: str, content: bytes, identity: str) -> journals.JournalContent:
+def _decode_journal_of_plan(path: str, content: bytes, identity: str) -> journals.JournalContent:
     """Return the content of the journal of a plan, by its identity; refuse any other journal."""
     decoded = journals.decode(content, path)
     if decoded.entries and decoded.entries[0].plan != identity:

@@ -17,7 +17,7 @@ from placementclient.changes.obstacles import find_additions, make_obstacle, mak
 from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
-from placementclient.changes.written_values import WrittenValues, get_values
+from placementclient.changes.written_values import WrittenValues, get_compared_values
 from placementclient.model.consumers import Allocations, Consumer, sum_gains
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
@@ -143,7 +143,7 @@ class Merge:
         if live is not None:
             change = change.with_owner_of(live)
         before, after = change.before, change.after
-        was, desired, now = map(get_values, (before, after, live))
+        was, desired, now = map(get_compared_values, (before, after, live))
         is_ended = not now.allocations and uuid not in self._written.consumers
         if desired in (was, now) or (is_ended and self._knows_deletions):
             return
@@ -287,7 +287,7 @@ class Merge:
             was, desired, now = (state.inventories.get(name) for state in (before, after, live))
             if now not in (was, desired):
                 # It may be a temporary inventory of this change.
-                now = self._written.undo_writes(live.uuid, name, now)
+                now = self._written.compute_inventory_without_writes(live.uuid, name, now)
             if now in (was, desired):
                 merged = desired
             elif was == desired:
@@ -323,10 +323,10 @@ class Merge:
             holder = taken.get(state.name, uuid)
             other = self.states.get(holder)
             is_taken = holder != uuid and other is not None and other.name == state.name
-            if is_taken and not self._is_unchanged(uuid):
+            if is_taken and not self._has_live_state(uuid):
                 self._refuse_provider(state, f'{state.name} exists, with the UUID {holder}')
 
-    def _is_unchanged(self, uuid: str) -> bool:
+    def _has_live_state(self, uuid: str) -> bool:
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
     def _refuse_provider(self, state: ProviderState, message: str) -> None:
@@ -341,7 +341,7 @@ class Merge:
         """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
-            if state.provider.parent_provider_uuid in missing and not self._is_unchanged(uuid):
+            if state.provider.parent_provider_uuid in missing and not self._has_live_state(uuid):
                 self._refuse_provider(state, f'{state.name}: its parent is not created')
         for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():

@@ -87,7 +87,7 @@ def is_untouched(change: Change, live: Snapshot) -> bool:
     created = [
         provider.uuid for provider in change.list_created() if provider.content_after.inventories
     ]
-    are_empty = all(uuid not in live.providers or is_empty(live, uuid) for uuid in created)
+    are_empty = all(uuid not in live.providers or is_provider_empty(live, uuid) for uuid in created)
     return find_phase(change, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
 
 
@@ -120,7 +120,7 @@ def has_happened(change: Change, live: Snapshot) -> bool:
     )
 
 
-def is_empty(live: Snapshot, provider_uuid: str) -> bool:
+def is_provider_empty(live: Snapshot, provider_uuid: str) -> bool:
     """Return whether a provider has neither inventory nor allocations."""
     return not live.providers[provider_uuid].inventories and not live.consumers_on(provider_uuid)
 
@@ -176,11 +176,14 @@ def make_preparation(change: Change) -> Change | None:
     if not change.is_atomic:
         return None
 
-    def strip_snapshot(side: Snapshot) -> Snapshot:
+    def drop_inventories_and_consumers(side: Snapshot) -> Snapshot:
         states = side.providers.values()
         return Snapshot((structs.replace(state, inventories={}, usages={}) for state in states), ())
 
-    before, after = strip_snapshot(change.before), strip_snapshot(change.after)
+    before, after = (
+        drop_inventories_and_consumers(change.before),
+        drop_inventories_and_consumers(change.after),
+    )
     return replace(change, before=before, after=after, is_atomic=False)
 
 

@@ -123,7 +123,7 @@ def _make_change(
     trees: _JoinedTrees,
     trees_by_provider: Mapping[str, _JoinedTrees],
 ) -> Change:
-    surroundings = _add_ancestors(before, after, [*trees.changed, *trees.used])
+    surroundings = _list_with_ancestors(before, after, [*trees.changed, *trees.used])
     # Each provider that changes is in one change.
     uuids = [uuid for uuid in surroundings if trees_by_provider.get(uuid, trees) is trees]
     sides = _cut_snapshot(before, trees, uuids), _cut_snapshot(after, trees, uuids)
@@ -141,7 +141,7 @@ def _cut_snapshot(snapshot: Snapshot, trees: _JoinedTrees, uuids: Iterable[str])
     return Snapshot(filter(None, states), filter(None, consumers))
 
 
-def _add_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
+def _list_with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
     """Return providers, and their ancestors before and after the change."""
     pending, surroundings = list(uuids), dict[str, None]()
     while pending:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from placementclient.changes import phases
 from placementclient.changes.deviations import (
     adopt_live_values,
-    find_changed_input,
     find_deviations,
+    find_input_differences,
     find_inventory_deviations,
     find_retained_traits,
 )
@@ -120,7 +120,7 @@ class Progress:
         """Return the reason why a rollback cannot start from a state; empty if it can."""
         return describe_obstacles(self.merge(live, True).obstacles)
 
-    def check_unrecorded_change(self, live: Snapshot) -> None:
+    def refuse_unexplained_state(self, live: Snapshot) -> None:
         """Check that the change explains a state, although no journal says that it was applied.
 
         :raises LeftAlone: if it does not
@@ -128,7 +128,7 @@ class Progress:
         if obstacles := self.merge(live, False).obstacles:
             raise Obstructed(obstacles)
         for deviation in self.find_deviations(live):
-            raise _make_unrecorded_error(deviation)
+            raise _make_unrecorded_change_error(deviation)
 
     def find_deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
         """Return the deviations of a state from the change, which is made, wholly or in part.
@@ -169,7 +169,7 @@ class _AtomicProgress(Progress):
     ) -> set[str]:
         before, after = provider.content_before, provider.content_after
         facets = _find_changed_facets(provider)
-        if self._has_request and not is_begun and after.traits <= before.traits:
+        if self._has_reshape_request and not is_begun and after.traits <= before.traits:
             # Lost traits are read when they are removed: after the reshape.
             facets.discard('traits')
         if is_used or 'inventories' in facets:
@@ -181,7 +181,7 @@ class _AtomicProgress(Progress):
         return facets
 
     @property
-    def _has_request(self) -> bool:
+    def _has_reshape_request(self) -> bool:
         change = self.change
         return bool(change.consumers or any(item.changed_classes for item in change.providers))
 
@@ -194,7 +194,7 @@ class _AtomicProgress(Progress):
         if has_all and phase is Phase.BEFORE:
             return PlanStatus.PENDING, ''
         if not phases.has_happened(change, live):
-            for deviation in find_changed_input(change, live):
+            for deviation in find_input_differences(change, live):
                 return PlanStatus.DIFFERS, f'not applied, and {deviation.reason}'
             return PlanStatus.PENDING, ''
         found = [*find_retained_traits(change, live)]
@@ -223,12 +223,12 @@ class _AtomicProgress(Progress):
         is_neither = phases.find_phase(self.change, live) is Phase.NEITHER
         return 'it is neither as before the plan nor as after it' if is_neither else ''
 
-    def check_unrecorded_change(self, live: Snapshot) -> None:
+    def refuse_unexplained_state(self, live: Snapshot) -> None:
         if phases.find_phase(self.change, live) in (Phase.BEFORE, None):
             return  # Nothing but empty providers may be prepared.
         for deviation in self.find_deviations(live):
             if deviation.is_error:
-                raise _make_unrecorded_error(deviation)
+                raise _make_unrecorded_change_error(deviation)
 
     def find_deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
         return list(find_deviations(self.change, live))
@@ -248,5 +248,5 @@ def _find_changed_facets(provider: ProviderChange) -> set[str]:
     return {facet for facet, changed in is_changed.items() if changed}
 
 
-def _make_unrecorded_error(deviation: Finding) -> LeftAlone:
+def _make_unrecorded_change_error(deviation: Finding) -> LeftAlone:
     return LeftAlone(f'its journal does not say that this plan was applied, and {deviation.reason}')

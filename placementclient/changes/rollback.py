@@ -66,7 +66,7 @@ class _Rollback:
 
     def list_deviating_consumers(self) -> list[_DeviatingConsumer]:
         """Return the consumers that are not as planned."""
-        users = (self._live.consumers.get(uuid) for uuid in self._find_users())
+        users = (self._live.consumers.get(uuid) for uuid in self._find_concerned_consumers())
         changed = [user for user in users if user is not None and not self._is_as_planned(user)]
         return list(map(self._plan_consumer_rollback, changed))
 
@@ -99,7 +99,7 @@ class _Rollback:
             for name, inventory in expected.items()
         }
 
-    def _find_users(self) -> list[str]:
+    def _find_concerned_consumers(self) -> list[str]:
         """Return the UUIDs of consumers: of those of the change, and of those on its targets."""
         users = {user.uuid: None for user in self._change.after.consumers.values()}
         for provider_uuid, name in self._sources:
@@ -156,7 +156,7 @@ class _Rollback:
         if sum(origins.values()) == amount:
             return {source: part for source, part in origins.items() if source}
         moved = {source: part for source, part in origins.items() if source and source != key}
-        stays = self._keeps_class(key)
+        stays = self._has_inventory_after_rollback(key)
         if stays and not moved:
             return {key: amount}
         sources = [*moved] or [*self._sources.get(key, ())]
@@ -182,7 +182,7 @@ class _Rollback:
                 amounts[origin] += row.amount
         return amounts
 
-    def _keeps_class(self, key: InventoryKey) -> bool:
+    def _has_inventory_after_rollback(self, key: InventoryKey) -> bool:
         """Return whether there is an inventory after the rollback."""
         change = self._providers.get(key.provider_uuid)
         if change is None or change.root_provider_uuid not in self._change.roots:

@@ -19,7 +19,7 @@ def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapsho
     """
     states, consumers = dict(snapshot.providers), dict(snapshot.consumers)
     for operation in operations:
-        _perform(operation, states, consumers)
+        _perform_operation(operation, states, consumers)
     changes = ((snapshot.consumers.get(uuid), consumer) for uuid, consumer in consumers.items())
     gains = sum_gains(
         (before.allocations if before else {}, after.allocations)
@@ -49,7 +49,7 @@ def _complete_state(
     return replace(state, provider=provider, usages=usages)
 
 
-def _perform(
+def _perform_operation(
     operation: ops.Operation, states: dict[str, ProviderState], consumers: dict[str, Consumer]
 ) -> None:
     match operation:
@@ -71,5 +71,5 @@ def _perform(
             consumers.update((consumer.uuid, consumer) for consumer in allocated)
         case ops.Reshape(changes, moves):
             for change in changes:
-                _perform(change, states, consumers)
+                _perform_operation(change, states, consumers)
             consumers.update((change.uuid, change.after) for change in moves)

@@ -27,8 +27,8 @@ def summarize_changes(changes: Iterable[Change]) -> str:
         providers.update(filter(None, map(_choose_provider_verb, change.providers)))
         consumers.update(map(_choose_consumer_verb, change.consumers))
     clauses = (
-        _count_verbs('provider', providers, ('create', 'change', 'delete')),
-        _count_verbs('allocation', consumers, ('move', 'change', 'add', 'free')),
+        _describe_verb_counts('provider', providers, ('create', 'change', 'delete')),
+        _describe_verb_counts('allocation', consumers, ('move', 'change', 'add', 'free')),
     )
     return '; '.join(filter(None, clauses)) or 'Nothing to change'
 
@@ -40,7 +40,7 @@ def _choose_provider_verb(change: ProviderChange) -> str:
     return 'delete' if change.after is None else 'change' if change.is_changed else ''
 
 
-def _count_verbs(noun: str, numbers: Counter[str], verbs: Iterable[str]) -> str:
+def _describe_verb_counts(noun: str, numbers: Counter[str], verbs: Iterable[str]) -> str:
     """Return ``2 providers to create, 1 to change``, without the verbs whose number is 0."""
     first, *others = [verb for verb in verbs if numbers[verb]] or ['']
     if not first:

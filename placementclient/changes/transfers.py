@@ -43,7 +43,7 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     pairs = list(find_changed_consumers(before, after))
     transfer = _InventoryTransfer(before, after, pairs)
     groups = _group_providers(transfer, pairs, find_successors(before, after))
-    reshaped = [group for group in groups if transfer.is_exchange(group)]
+    reshaped = [group for group in groups if transfer.needs_reshape(group)]
     moving = {pair.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.uuid not in moving]
     together = {uuid for group in reshaped for uuid in group.provider_uuids}
@@ -51,12 +51,12 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     others = [pair for pair in alone if not pair.is_release]
     reshaped, peak = transfer.order_groups(releases, reshaped, others)
     between = transfer.make_temporary_inventories(pairs, together, peak)
-    yield from _set_inventories(transfer.before, between, transfer.gone | together)
-    yield from _set_allocations(releases)
+    yield from _list_inventory_operations(transfer.before, between, transfer.gone | together)
+    yield from _list_allocation_operations(releases)
     for group in reshaped:
         yield _make_reshape(transfer.before, between, group)
-    yield from _set_allocations([*others, *_list_owner_changes(moving.values())])
-    yield from _set_inventories(between, transfer.after, transfer.gone)
+    yield from _list_allocation_operations([*others, *_list_owner_changes(moving.values())])
+    yield from _list_inventory_operations(between, transfer.after, transfer.gone)
 
 
 def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
@@ -68,7 +68,7 @@ def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     }
     if changed or any(pair.changes_allocations for pair in pairs):
         yield _make_reshape(transfer.before, transfer.after, _ProviderGroup(changed, pairs))
-    yield from _set_allocations(_list_owner_changes(pairs))
+    yield from _list_allocation_operations(_list_owner_changes(pairs))
 
 
 def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
@@ -82,7 +82,7 @@ def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, st
 def _list_owner_changes(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
     """Return the changes of owners and types of consumers, which a reshape does not set."""
     return [
-        ConsumerChange(_replace_allocations(pair), pair.after)
+        ConsumerChange(_make_consumer_with_old_owner(pair), pair.after)
         for pair in pairs
         if not pair.keeps_owner
     ]
@@ -166,7 +166,7 @@ class _InventoryTransfer:
             if gain > 0 and uuid not in group.provider_uuids and name in self.after.get(uuid, {})
         )
 
-    def is_exchange(self, group: _ProviderGroup) -> bool:
+    def needs_reshape(self, group: _ProviderGroup) -> bool:
         """Return whether a group needs a reshape: inventory goes, and inventory or amounts come.
 
         One provider without consumers in its group needs none: a request sets all its inventories.
@@ -253,7 +253,7 @@ def _group_providers(
         yield _ProviderGroup(set(group), [pairs[n] for n in numbers if n < len(pairs)])
 
 
-def _set_inventories(
+def _list_inventory_operations(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], excluded_uuids: Set[str]
 ) -> Iterator[Operation]:
     """Yield the operations that set changed inventories."""
@@ -269,14 +269,14 @@ def _make_reshape(
         SetInventories(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)
     )
     consumers = (
-        ConsumerChange(pair.before, _replace_allocations(pair))
+        ConsumerChange(pair.before, _make_consumer_with_old_owner(pair))
         for pair in sorted(group.pairs, key=lambda pair: pair.uuid)
         if pair.changes_allocations
     )
     return Reshape(tuple(inventories), tuple(consumers))
 
 
-def _set_allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
+def _list_allocation_operations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
     """Yield the operations that write consumers, many at a time.
 
     Those that get a type have their own operations: a request can set a type for all or none.
@@ -292,6 +292,6 @@ def _set_allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
             yield SetAllocations(tuple(before), tuple(after))
 
 
-def _replace_allocations(pair: ConsumerChange) -> Consumer:
+def _make_consumer_with_old_owner(pair: ConsumerChange) -> Consumer:
     """Return a consumer with its new allocations, and still its old owner and type."""
     return replace(pair.before, allocations=pair.after.allocations)

@@ -11,8 +11,8 @@ from placementclient.changes.operations import Operation
 from placementclient.changes.phases import (
     Phase,
     find_phase,
-    is_empty,
     is_moved_back,
+    is_provider_empty,
     make_preparation,
 )
 from placementclient.model.findings import Finding
@@ -46,7 +46,7 @@ def merge_change(
         *change.order_snapshots(backward=backward), live, backward=backward
     )
     broken = (
-        _find_newcomers(change, live, backward=True)
+        _find_newcomer_obstacles(change, live, backward=True)
         if backward
         else _find_broken_preconditions(change, live)
     )
@@ -65,18 +65,18 @@ def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Findi
             message = f'{provider.name} is called {state.name} now: plan again'
             yield make_obstacle(provider.name, message)
         elif provider.is_created:
-            yield from _find_obstacles_to_creation(provider, live)
+            yield from _find_creation_obstacles(provider, live)
         elif state is None:
             yield make_obstacle(provider.name, f'{provider.name} does not exist any more')
         elif state.inventories != provider.content_before.inventories:
             message = f'the inventories of {provider.name} have changed'
             yield make_obstacle(provider.name, message, is_drift=True)
-        yield from _find_moved_providers(change, provider, live)
-    yield from _find_newcomers(change, live)
-    yield from _find_changed_consumers(change, live)
+        yield from _find_tree_obstacles(change, provider, live)
+    yield from _find_newcomer_obstacles(change, live)
+    yield from _find_consumer_obstacles(change, live)
 
 
-def _find_obstacles_to_creation(provider: ProviderChange, live: Snapshot) -> Iterator[Finding]:
+def _find_creation_obstacles(provider: ProviderChange, live: Snapshot) -> Iterator[Finding]:
     """Yield an obstacle if a provider to create is there, unless it is empty below its parent."""
     name, state = provider.name, live.providers.get(provider.uuid)
     if state is None:
@@ -85,11 +85,13 @@ def _find_obstacles_to_creation(provider: ProviderChange, live: Snapshot) -> Ite
             yield make_obstacle(name, message, is_drift=True)
     elif state.provider.parent_provider_uuid != provider.parent_provider_uuid:
         yield make_obstacle(name, f'{name} exists already, below another parent')
-    elif not is_empty(live, provider.uuid):
+    elif not is_provider_empty(live, provider.uuid):
         yield make_obstacle(name, f'{name} exists already, and is not empty')
 
 
-def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
+def _find_newcomer_obstacles(
+    change: Change, live: Snapshot, *, backward: bool = False
+) -> Iterator[Finding]:
     """Yield an obstacle for each consumer of a class that moves, unless the plan knows it.
 
     :param backward: whether the change is rolled back
@@ -128,7 +130,7 @@ def _list_shrinking_classes(change: ProviderChange, *, backward: bool) -> set[st
     }
 
 
-def _find_moved_providers(
+def _find_tree_obstacles(
     change: Change, provider: ProviderChange, live: Snapshot
 ) -> Iterator[Finding]:
     """Yield an obstacle for a provider that is, or would be created, in another tree."""
@@ -151,7 +153,7 @@ def _find_moved_providers(
         )
 
 
-def _find_changed_consumers(change: Change, live: Snapshot) -> Iterator[Finding]:
+def _find_consumer_obstacles(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield an obstacle for each consumer that has other allocations than when it was planned."""
     for consumer in change.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations

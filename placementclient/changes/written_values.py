@@ -54,12 +54,12 @@ class WrittenValues:
                 self._add_inventories(operation)
             case ops.SetAllocations():
                 for consumer in operation.after:
-                    self.consumers[consumer.uuid].append(get_values(consumer))
+                    self.consumers[consumer.uuid].append(get_compared_values(consumer))
             case ops.Reshape():
                 for change in operation.inventories:
                     self._add_inventories(change)
                 for moved in operation.consumers:
-                    self.consumers[moved.uuid].append(get_values(moved.after))
+                    self.consumers[moved.uuid].append(get_compared_values(moved.after))
 
     def _add_inventories(self, change: ops.SetInventories) -> None:
         self.providers.add(change.provider_uuid)
@@ -68,7 +68,9 @@ class WrittenValues:
             if step[0] != step[1]:
                 self._steps[InventoryKey(change.provider_uuid, name)].append(step)
 
-    def undo_writes(self, uuid: str, name: str, live: Inventory | None) -> Inventory | None:
+    def compute_inventory_without_writes(
+        self, uuid: str, name: str, live: Inventory | None
+    ) -> Inventory | None:
         """Return an inventory as it would be if none of the operations had been sent.
 
         A value that others have set since stays.
@@ -85,7 +87,7 @@ def is_request_lost(operation: ops.Operation, live: Snapshot) -> bool:
     """Return whether a request was not carried out: one of its consumers is as before."""
     return isinstance(operation, ops.SetAllocations) and any(
         consumer.allocations
-        and get_values(live.consumers.get(consumer.uuid)) == get_values(consumer)
+        and get_compared_values(live.consumers.get(consumer.uuid)) == get_compared_values(consumer)
         for consumer in operation.before
     )
 
@@ -133,10 +135,10 @@ def _list_inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, ob
 
 def _make_consumer_write(consumer: Consumer) -> tuple[str, object]:
     """Return a text for the allocations of a consumer, and the new values."""
-    return f'the allocations of {consumer.uuid}', str(get_values(consumer))
+    return f'the allocations of {consumer.uuid}', str(get_compared_values(consumer))
 
 
-def get_values(consumer: Consumer | None) -> ConsumerValues:
+def get_compared_values(consumer: Consumer | None) -> ConsumerValues:
     """Return the values of a consumer that a change compares; nothing if it has no allocations."""
     if consumer is None or not consumer.allocations:
         return ConsumerValues({}, None)

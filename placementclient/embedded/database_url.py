@@ -48,12 +48,12 @@ def describe_failure(failure: Exception, url: str) -> str:
         return _describe_database_error(failure, parsed)
     # Only a text that is no URL comes this far, or an error that is not of a database.
     if os.path.isfile(url) or (url.startswith(('/', './', '../')) and '@' not in url):
-        return f'it is a path; type sqlite:///{_find_file(os.path.abspath(url))}'
+        return f'it is a path; type sqlite:///{_correct_file_name(os.path.abspath(url))}'
     name = '' if isinstance(failure, ArgumentError) else f'{type(failure).__name__}; '
     return f'{name}a URL is {_EXAMPLES}'
 
 
-def _find_file(path: str) -> str:
+def _correct_file_name(path: str) -> str:
     """Return the path of a file, or of the only one in its folder with a similar name."""
     folder, name = os.path.split(path)
     if os.path.isfile(path) or not os.path.isdir(folder):

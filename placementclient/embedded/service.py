@@ -32,7 +32,7 @@ from sqlalchemy.exc import DBAPIError
 from placementclient.basis import errors
 from placementclient.basis.wording import join_names, suggest_similar
 from placementclient.embedded import database_url, tables
-from placementclient.embedded.transactions import Transactions, translate_errors
+from placementclient.embedded.transactions import Transactions, translate_database_errors
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
 
@@ -75,7 +75,7 @@ def start_scratch(folder: Path) -> Service:
     with _explain_failures(str(folder)):
         path = folder / 'placement.sqlite'
         if not path.exists():
-            path.write_bytes(read_empty_database())
+            path.write_bytes(make_empty_database())
         return _start(Service(make_configuration(_make_sqlite_url(path), durable=False)))
 
 
@@ -85,10 +85,10 @@ def _start_on_user_database() -> Service:
     with _explain_failures(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
-        return _start_migrated(folder / 'placement.sqlite')
+        return _start_on_migrated_file(folder / 'placement.sqlite')
 
 
-def _start_migrated(path: Path, durable: bool = True) -> Service:
+def _start_on_migrated_file(path: Path, durable: bool = True) -> Service:
     """Start the service on a SQLite file, which is created or migrated if needed."""
     from oslo_concurrency import lockutils
 
@@ -116,11 +116,11 @@ def _start(service: Service, prepare: Callable[[Service], None] | None = None) -
 
 
 @functools.cache
-def read_empty_database() -> bytes:
+def make_empty_database() -> bytes:
     """Return a SQLite file without providers, at the newest schema; a process makes it once."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, 'placement.sqlite')
-        _start_migrated(path, durable=False).close()
+        _start_on_migrated_file(path, durable=False).close()
         return path.read_bytes()
 
 
@@ -323,13 +323,13 @@ class Service:
         :param types: whether consumers have their types
         """
         self._thread.writes = False
-        with translate_errors():
+        with translate_database_errors():
             return tables.read_snapshot(self._engine, roots, types=types)
 
     def providers(self, roots: Collection[str]) -> list[Provider]:
         """Return the providers of the trees of some roots."""
         self._thread.writes = False
-        with translate_errors():
+        with translate_database_errors():
             return tables.read_providers(self._engine, roots)
 
     def close(self) -> None:

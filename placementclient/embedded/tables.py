@@ -82,7 +82,7 @@ class _TableReader:
         aggregates_of = self._read_linked_names(
             root_ids, models.ResourceProviderAggregate, 'aggregate_id', aggregates
         )
-        used, allocated = self._read_allocations(root_ids, classes)
+        used, allocated = self._read_usages_and_allocations(root_ids, classes)
         nothing: frozenset[str] = frozenset()
         states = [
             ProviderState(
@@ -162,7 +162,7 @@ class _TableReader:
             for provider, pairs in itertools.groupby(rows, operator.itemgetter(0))
         }
 
-    def _read_allocations(
+    def _read_usages_and_allocations(
         self, root_ids: _RootIds, classes: Mapping[int, str]
     ) -> tuple[dict[int, dict[str, int]], dict[int, dict[str, dict[str, int]]]]:
         """Return usages by provider ID and class, and allocations by consumer ID.

@@ -44,7 +44,10 @@ class Transactions:
         """Put all requests of this thread into one transaction; a refusal rolls it back."""
         environ = {f'HTTP_{name.upper().replace("-", "_")}': text for name, text in headers.items()}
         request_context = RequestContext.from_environ(environ, overwrite=False)
-        with translate_errors(), db_api.placement_context_manager.writer.using(request_context):
+        with (
+            translate_database_errors(),
+            db_api.placement_context_manager.writer.using(request_context),
+        ):
             self._open.context, self._open.refusal = request_context, None
             try:
                 yield
@@ -73,7 +76,7 @@ class Transactions:
 
 
 @contextlib.contextmanager
-def translate_errors() -> Iterator[None]:
+def translate_database_errors() -> Iterator[None]:
     """Turn errors of the database in this block into errors of this package."""
     try:
         yield

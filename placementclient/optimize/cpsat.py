@@ -35,17 +35,17 @@ class SearchResult(NamedTuple):
         return self.status in ('OPTIMAL', 'FEASIBLE')
 
 
-def load_cp_model(reason: str = 'This') -> ModuleType:
+def load_cp_model(subject: str = 'This') -> ModuleType:
     """Return the module ``cp_model`` of OR-tools, whose import takes a second.
 
-    :param reason: the subject of the error: the work that needs the module
+    :param subject: of the error: the work that needs the module
     :raises errors.PlacementError: if OR-tools is not installed
     """
     try:
         return importlib.import_module('ortools.sat.python.cp_model')
     except ImportError:
         raise errors.PlacementError(
-            f'{reason} needs a search by OR-tools: {format_install_command("solver")}'
+            f'{subject} needs a search by OR-tools: {format_install_command("solver")}'
         ) from None
 
 

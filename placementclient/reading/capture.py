@@ -24,7 +24,11 @@ from placementclient.model.consumers import Consumer, Holding, Resources
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Origin, ProviderState, Snapshot, SnapshotReader
 from placementclient.reading.facets import ALLOCATIONS, FACETS, read_facets
-from placementclient.reading.listing import check_trees, list_tree_members, list_tree_providers
+from placementclient.reading.listing import (
+    list_tree_members,
+    list_tree_providers,
+    refuse_broken_trees,
+)
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
 SINCE = GUARDS_CONSUMERS
@@ -136,7 +140,9 @@ def _capture_from_tables(client: Client, reader: SnapshotReader, trees: Sequence
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)
     snapshot = reader.snapshot(roots, types=client.microversion >= TYPED)
-    check_trees((state.provider for state in snapshot.providers.values()), 'The database has')
+    refuse_broken_trees(
+        (state.provider for state in snapshot.providers.values()), 'The database has'
+    )
     return snapshot
 
 

@@ -21,11 +21,11 @@ def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Prov
         or a root that is missing
     """
     members = resource_provider.list(client, matching=Filter(in_tree=in_tree))
-    check_trees(members, f'{endpoints.LIST_PROVIDERS} was answered with')
+    refuse_broken_trees(members, f'{endpoints.LIST_PROVIDERS} was answered with')
     return members
 
 
-def check_trees(providers: Iterable[Provider], subject: str) -> None:
+def refuse_broken_trees(providers: Iterable[Provider], subject: str) -> None:
     """Raise an error, which begins with ``subject``, unless providers are complete trees."""
     if reason := find_inconsistency(providers):
         raise errors.InvalidAnswer(

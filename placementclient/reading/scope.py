@@ -141,7 +141,7 @@ class ScopeReader:
                 self._client, states.values(), lambda _: {ALLOCATIONS}, is_consistent=False
             )
 
-        def replace_live_allocations(consumer: Consumer) -> Consumer:
+        def adopt_live_allocations(consumer: Consumer) -> Consumer:
             current = live.consumers.get(consumer.uuid)
             allocated = current.allocations if current else {}
             here = {uuid: allocated[uuid] for uuid in states.keys() & allocated.keys()}
@@ -154,7 +154,7 @@ class ScopeReader:
                 for uuid, state in states.items()
                 if uuid in live.providers
             ),
-            map(replace_live_allocations, consumers.values()),
+            map(adopt_live_allocations, consumers.values()),
         )
 
     def _add_providers(self, providers: Iterable[Provider]) -> None:

@@ -161,7 +161,7 @@ def _compare_startable_changes(
         )
         comparisons = list(_call_with_each_change(carrier, compare, changes, workers))
     if (changes or backward) and not other_service:
-        _check_service_has_tree(carrier, comparisons)
+        _refuse_service_without_trees(carrier, comparisons)
     different = [comparison for comparison in comparisons if comparison.difference]
     if must_match and different:
         name, difference = different[0].change.root_provider_name, different[0].difference
@@ -176,11 +176,13 @@ def _call_with_each_change(
     return call_in_parallel(function, changes, 1 if carrier.client.snapshot_reader else workers)
 
 
-def _check_service_has_tree(carrier: Carrier, comparisons: Sequence[TreeComparison]) -> None:
+def _refuse_service_without_trees(carrier: Carrier, comparisons: Sequence[TreeComparison]) -> None:
     """Refuse a service that has none of the plan's trees: it is probably the wrong one."""
     seen = {comparison.change.root_provider_uuid for comparison in comparisons}
     others = (change for change in carrier.plan.changes if change.root_provider_uuid not in seen)
-    looked_up = (carrier.has_tree(change, carrier.make_reader([change])) for change in others)
+    looked_up = (
+        carrier.has_needed_provider(change, carrier.make_reader([change])) for change in others
+    )
     states = set[bool | None]()
     for state in chain((comparison.is_there for comparison in comparisons), looked_up):
         if state:

@@ -91,7 +91,7 @@ def _drop_empty_new_providers(snapshot: Snapshot, change: Change) -> Snapshot:
     prepared = {
         uuid
         for uuid in made & snapshot.providers.keys()
-        if phases.is_empty(snapshot, uuid)
+        if phases.is_provider_empty(snapshot, uuid)
         and all(child.uuid in made for child in snapshot.children(uuid))
     }
     return Snapshot(

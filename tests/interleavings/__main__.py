@@ -90,7 +90,7 @@ def main() -> int:
     if arguments.list:
         print(*by_name, sep='\n')
         return 0
-    service.read_empty_database()
+    service.make_empty_database()
     import_all()
     if arguments.trace:
         return replayed(arguments.trace)

@@ -14,8 +14,8 @@ from placementclient.changes.inspector import Inspector
 from placementclient.changes.operations import SetInventories, SetTraits
 from placementclient.client import errors
 
-_check_position = Applier._check_position
-_perform = Applier.__dict__['_perform']
+_require_position = Applier._require_position
+_send_operation = Applier.__dict__['_send_operation']
 _merge = Inspector._merge
 _facet, _set_all, _body = appliers._WRITERS[SetInventories]
 
@@ -39,12 +39,12 @@ class Defect(NamedTuple):
 
 def _look_before_a_rename_alone(applier, uuid, position, generation=None):
     if generation is None:
-        _check_position(applier, uuid, position)
+        _require_position(applier, uuid, position)
 
 
 def _look_before_a_delete_alone(applier, uuid, position, generation=None):
     if generation is not None:
-        _check_position(applier, uuid, position, generation)
+        _require_position(applier, uuid, position, generation)
 
 
 def _write_at_the_latest_generation(client, uuid, fields, generation):
@@ -53,7 +53,7 @@ def _write_at_the_latest_generation(client, uuid, fields, generation):
 
 def _take_no_answer_for_done(applier, operation):
     with contextlib.suppress(errors.NoAnswer):
-        _perform.__get__(applier)(operation)
+        _send_operation.__get__(applier)(operation)
 
 
 def _forget_traits_on_the_way_back(inspector, change, live, backward):
@@ -70,15 +70,17 @@ _BLIND_WRITERS = {
 
 DEFECTS = {
     'a DELETE without a look': Defect(
-        'purge', Applier, '_check_position', _look_before_a_rename_alone
+        'purge', Applier, '_require_position', _look_before_a_rename_alone
     ),
     'a rename without a look': Defect(
-        'replace', Applier, '_check_position', _look_before_a_delete_alone
+        'replace', Applier, '_require_position', _look_before_a_delete_alone
     ),
     'a generation read again just before the write': Defect(
         'edit', appliers, '_WRITERS', _BLIND_WRITERS
     ),
-    'a lost answer taken for done': Defect('tag', Applier, '_perform', _take_no_answer_for_done),
+    'a lost answer taken for done': Defect(
+        'tag', Applier, '_send_operation', _take_no_answer_for_done
+    ),
     'a rollback that forgets traits': Defect(
         'apply the plan of declare', Inspector, '_merge', _forget_traits_on_the_way_back
     ),

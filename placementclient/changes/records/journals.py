@@ -84,8 +84,8 @@ def decode(content: bytes, path: str) -> JournalContent:
     """
     lines = content.removesuffix(b'\n').split(b'\n') if content else []
     entries = [_decode_line(number, line, path) for number, line in enumerate(lines, 1)]
-    _check_first(lines, entries, path)
-    _check_unreadable(entries, path)
+    _refuse_other_first_line(lines, entries, path)
+    _refuse_damaged_lines(entries, path)
     is_torn = bool(content) and not (content.endswith(b'\n') and entries[-1])
     return JournalContent([entry for entry in entries if entry], is_torn)
 
@@ -99,22 +99,24 @@ def _decode_line(number: int, line: bytes, path: str) -> JournalEntry | None:
         entry = _DECODER.decode(line)
         refuse_duplicate_keys(line)
     except (msgspec.ValidationError, InvalidJSON) as reason:
-        raise _make_error(path, number, describe_fault(str(reason))) from None
+        raise _make_line_error(path, number, describe_fault(str(reason))) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if sealed is None:
-        raise _make_error(path, number, 'the line has no checksum')
+        raise _make_line_error(path, number, 'the line has no checksum')
     return entry
 
 
-def _make_error(path: str, number: int, reason: str) -> errors.BadFile:
+def _make_line_error(path: str, number: int, reason: str) -> errors.BadFile:
     """Return the error about a line; about the first one, that the file is no journal."""
     if number == 1:
         return errors.BadFile(path, 'not a journal')
     return errors.BadFile(path, f'damaged journal: {reason}', number)
 
 
-def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None], path: str) -> None:
+def _refuse_other_first_line(
+    lines: Sequence[bytes], entries: Sequence[JournalEntry | None], path: str
+) -> None:
     """Check that the first line names a journal; incomplete copies of it may come before.
 
     :param entries: those of the lines; ``None`` for an unreadable line
@@ -130,7 +132,7 @@ def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None],
         raise errors.BadFile(path, f'journal version {first.version} is not known')
 
 
-def _check_unreadable(entries: Sequence[JournalEntry | None], path: str) -> None:
+def _refuse_damaged_lines(entries: Sequence[JournalEntry | None], path: str) -> None:
     """Check that an unreadable line is the last one, or that the next one reports a killed run.
 
     :param entries: those of the lines; ``None`` for an unreadable line
@@ -141,4 +143,4 @@ def _check_unreadable(entries: Sequence[JournalEntry | None], path: str) -> None
             following = entry
         # A run may be killed within the first line, too; the next one begins with a first line.
         elif following is not None and not (following.resumed or following.journal):
-            raise _make_error(path, number, 'the line cannot be read')
+            raise _make_line_error(path, number, 'the line cannot be read')

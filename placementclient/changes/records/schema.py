@@ -49,11 +49,11 @@ KINDS = tuple(_TYPES)
 def make_schema(kind: str) -> dict[str, Any]:
     """Return the schema of a kind of file, one of :data:`KINDS`."""
     title, content = _TYPES[kind]
-    described = _add_descriptions(msgspec.json.schema(content))
+    described = _shorten_descriptions(msgspec.json.schema(content))
     if 'SpecRecord' in described.get('$defs', {}):
         _allow_short_forms(described['$defs'])
     if kind == 'spec':
-        described['anyOf'].append(_add_trees(described['$defs']))
+        described['anyOf'].append(_allow_trees(described['$defs']))
     return {'$schema': _DRAFT, 'title': title, **described}
 
 
@@ -63,10 +63,10 @@ def _allow_short_forms(types: dict[str, Any]) -> None:
         types[name]['properties'] for name in ('SpecRecord', 'ProviderSpec', 'Addition', 'Move')
     )
     # A value that is not known is left out: null is only in plans.
-    _drop_null(record, 'trees')
-    _drop_null(entry, 'parent', 'uuid')
-    _drop_null(addition, 'parent')
-    _drop_null(move, 'name')
+    _forbid_null(record, 'trees')
+    _forbid_null(entry, 'parent', 'uuid')
+    _forbid_null(addition, 'parent')
+    _forbid_null(move, 'name')
     # Nobody writes these in an addition.
     del addition['uuid'], addition['whole']
     types['Addition']['required'].append('inventories')
@@ -81,7 +81,7 @@ def _allow_short_forms(types: dict[str, Any]) -> None:
     move['consumers']['additionalProperties'] = {'anyOf': [by_class, *one_amount]}
 
 
-def _drop_null(fields: dict[str, Any], *names: str) -> None:
+def _forbid_null(fields: dict[str, Any], *names: str) -> None:
     """Forbid null for fields of a type that may be a value or null."""
     for name in names:
         value, null = fields[name]['anyOf']
@@ -89,13 +89,13 @@ def _drop_null(fields: dict[str, Any], *names: str) -> None:
         fields[name] = value
 
 
-def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
+def _allow_trees(types: dict[str, Any]) -> dict[str, Any]:
     """Allow trees, as "tree export" writes them; return the form of a tree with its moves."""
-    types |= _add_descriptions(msgspec.json.schema(DeclaredProvider))['$defs']
+    types |= _shorten_descriptions(msgspec.json.schema(DeclaredProvider))['$defs']
     declared, record = types['DeclaredProvider'], types['SpecRecord']
     fields = declared['properties']
     del fields['adds']
-    _drop_null(fields, 'inventories', 'traits', 'aggregates')
+    _forbid_null(fields, 'inventories', 'traits', 'aggregates')
     types['InventoryFields']['additionalProperties'] = False
     beside = {name: form for name, form in record['properties'].items() if name != 'trees'}
     trees = {'type': 'array', 'items': {'$ref': '#/$defs/DeclaredProvider'}, 'minItems': 1}
@@ -103,11 +103,13 @@ def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
     return {**declared, 'title': 'TreeWithMoves', 'properties': {**fields, **beside}}
 
 
-def _add_descriptions(part: Any) -> Any:
+def _shorten_descriptions(part: Any) -> Any:
     """Return a part of a schema with shorter descriptions: the first paragraph of docstrings."""
     if isinstance(part, dict):
-        shown = {key: _add_descriptions(value) for key, value in part.items()}
+        shown = {key: _shorten_descriptions(value) for key, value in part.items()}
         if isinstance(shown.get('description'), str):
             shown['description'] = ' '.join(shown['description'].partition('\n\n')[0].split())
         return shown
-    return [_add_descriptions(item) for item in part] if isinstance(part, list | tuple) else part
+    return (
+        [_shorten_descriptions(item) for item in part] if isinstance(part, list | tuple) else part
+    )

@@ -55,5 +55,5 @@ def test_an_inventory_that_was_written_twice_is_taken_back_in_the_opposite_order
             SetInventories('host', {'VCPU': second}, {'VCPU': third}),
         ]
     )
-    assert written.undo_writes('host', 'VCPU', third) == first
-    assert written.undo_writes('host', 'VCPU', Inventory(99)) == Inventory(99)
+    assert written.compute_inventory_without_writes('host', 'VCPU', third) == first
+    assert written.compute_inventory_without_writes('host', 'VCPU', Inventory(99)) == Inventory(99)
