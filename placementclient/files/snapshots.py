@@ -71,7 +71,10 @@ class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
-    """The content of a snapshot file, parents first; records may be ``Raw``: not decoded yet."""
+    """The content of a snapshot file; parents come before their children.
+
+    Its records may be ``Raw``: not decoded yet.
+    """
 
     providers: list[P]
     consumers: dict[str, C]
