@@ -48,7 +48,7 @@ class Applier:
     :param live: the providers, as the operations were decided on
     :param tree_uuid: of the root of the tree to which entries of the journal belong
     :param record_of: returns the record of an operation for the journal
-    :param names: the operations of this run that have made custom classes and traits
+    :param names: the operations that have made custom classes and traits: not sent again
     :ivar done: the operations that the service has carried out, and not taken back
     :ivar lost: the operation that may be carried out, as its answer is lost
     """

@@ -45,7 +45,7 @@ def apply_at_once(
 
 
 class _WrittenRows:
-    """The parts of changes that were written, by the UUIDs of the roots."""
+    """Collects, for each tree of a run, a row for each part that was written."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[ChangeRow]] = defaultdict(list)
@@ -53,9 +53,9 @@ class _WrittenRows:
         self._lost: dict[str, tuple[Snapshot, Snapshot]] = {}
 
     def note_attempt(self, written: TreeAttempt) -> None:
-        """Add the rows of the changes that an attempt has written.
+        """Add the rows of what an attempt has written.
 
-        The state before the next attempt shows if a request without an answer was carried out.
+        Those of a request without an answer are added by the next attempt, if its state has them.
         """
         uuid = written.change.root_provider_uuid
         if lost := self._lost.pop(uuid, None):

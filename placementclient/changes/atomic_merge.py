@@ -36,12 +36,12 @@ class _AtomicMerge(Merge):
     def _merge_fields(
         self, state: ProviderState, name: str, before: Inventory, after: Inventory, live: Inventory
     ) -> Inventory:
-        """Refuse an inventory that others have changed, and return it as it is."""
+        """Add an obstacle for an inventory, which others have changed, and return the live one."""
         self._note_obstacle(state, name, before, after, live)
         return live
 
     def _get_planned_usage(self, uuid: str, name: str) -> int:
-        """Return the usage of a class by the plan, without consumers that came since."""
+        """Return the usage of a class that the plan has after the change; 0 without a provider."""
         planned = self._after.providers.get(uuid)
         return planned.used(name) if planned else 0
 
@@ -58,9 +58,9 @@ class _AtomicRollback(_AtomicMerge):
     """
 
     def _get_reviewed_usage(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
-        """Return what the base class does, but 0 if the change adds to the usage.
+        """Return the usage of an inventory that was reviewed as overcommitted; 0 of all others.
 
-        A rollback adds nothing to an overcommitted inventory.
+        Also 0 if the change adds to the usage.
 
         :param gains: how much the change adds to the usage, by provider UUID and class
         """

@@ -112,7 +112,7 @@ class Carrier(Inspector):
         """
 
     def carry_change(self, change: Change, *, backward: bool) -> TreeResult:
-        """Apply or roll back a change; report the requests that others have undone meanwhile.
+        """Apply or roll back a change; the result names writes that others had undone.
 
         Each time that the service refuses after a conflict, or does not answer, the trees are read
         again, which shows what is done.
@@ -204,6 +204,7 @@ class Carrier(Inspector):
         remarks += [deviation.reason for deviation in deviations[:3]]
 
     def _roll_back_change(self, change: Change) -> TreeResult:
+        """Roll back a change and write its end to the journal."""
         is_begun = self.is_begun(change)
         if not self._send_rollback(change) and not is_begun:
             return self._make_result(change, TreeState.ALREADY_BACK)
@@ -211,7 +212,7 @@ class Carrier(Inspector):
         return self._make_result(change, TreeState.ROLLED_BACK)
 
     def _send_rollback(self, change: Change) -> bool:
-        """Roll back a change; return whether there was anything to roll back."""
+        """Send the requests of a rollback; return whether there was anything to roll back."""
         current = self.get_latest_version(change)
         if self._is_never_applied(change, current):
             return False
@@ -372,7 +373,7 @@ class Carrier(Inspector):
         return replace(make_result(change, state), reason='; '.join(remarks))
 
     def mark_partial(self, outcome: Outcome) -> Outcome:
-        """Return an outcome, marked as partial if the run has written to an unfinished tree."""
+        """Return an outcome, marked as partial if the run has written to a tree not done."""
         undone = (tree for tree in outcome.trees if not tree.is_done)
         changes = (op for tree in undone for op in self._done.get(tree.root_provider_uuid, ()))
         is_partial = any(not isinstance(op, ops.EnsureName) for op in changes)

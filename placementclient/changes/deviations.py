@@ -22,7 +22,10 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def find_input_differences(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield each difference between the state that a change starts from and the live state."""
+    """Yield each provider that a change starts from and is gone, and each differing inventory.
+
+    Of the inventories, those that the change moves are compared with their state before it.
+    """
     for provider in change.providers:
         if not provider.is_created and provider.uuid not in live.providers:
             yield _make_missing_deviation(change, provider, is_damage=False)

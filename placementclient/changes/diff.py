@@ -170,7 +170,7 @@ class _Positions:
         return ops.UpdateProvider(uuid, live, position)
 
     def _release_needed_name(self, pending: Sequence[str]) -> ops.Operation:
-        """Return the operation that gives a temporary name to a provider whose name is needed."""
+        """Return the operation that renames a provider whose name one of ``pending`` needs."""
         desired = ((self._get_desired_position(uuid).name, uuid) for uuid in pending)
         holders = ((self._holders.get(name, uuid), uuid) for name, uuid in desired)
         holder = next(holder for holder, uuid in holders if holder != uuid)

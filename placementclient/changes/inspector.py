@@ -88,7 +88,7 @@ class Inspector:
         return progress.is_still_rolled_back(live) if backward else progress.is_still_applied(live)
 
     def has_needed_provider(self, change: Change, reader: ScopeReader) -> bool | None:
-        """Return whether a provider exists that a change needs; ``None`` if it needs none."""
+        """Return whether any provider that a change needs exists; ``None`` if it needs none."""
         providers = set(change.before.providers)
         if self.is_begun(change):
             # It may have made or deleted the providers of one side, or be half way between them.
@@ -219,7 +219,7 @@ class Inspector:
         return merge_change(change, live, sent, backward=backward)
 
     def _find_live_status(self, reader: ScopeReader, change: Change) -> tuple[PlanStatus, str]:
-        """Return the status of the live state, and the reason if neither side, else ``''``."""
+        """Return the status by the live state, and the reason if that is as neither side."""
         progress = self.make_progress(change)
         if progress.is_listed_as_before(reader.list_providers(change)):
             return PlanStatus.PENDING, ''
@@ -230,7 +230,7 @@ class Inspector:
     def _find_status_when_left_alone(
         self, change: Change, record: TreeRecord, status: PlanStatus
     ) -> tuple[PlanStatus, str]:
-        """Return the status of a change that was left alone, and the reason if it still holds.
+        """Return the status of a change that was left alone, and what is and was in its way.
 
         :param record: the entries of the journal about its tree
         :param status: by the live state

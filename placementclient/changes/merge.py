@@ -170,7 +170,7 @@ class Merge:
                 del self.states[state.uuid]
 
     def _refuse_dependent_parts(self) -> None:
-        """Refuse parts of the change that need a refused part, until nothing changes."""
+        """Refuse parts of the change that need a refused part, and those that need these."""
         while True:
             decided = dict(self.states), dict(self.consumers)
             self._keep_used_providers()
@@ -221,7 +221,7 @@ class Merge:
         return gains[uuid][name] + (live.used(name) if live else 0)
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
-        """Return whether the usage of a class would exceed the capacity, and what was reviewed."""
+        """Return whether the usage would exceed both the capacity and the reviewed usage."""
         reviewed = self._get_reviewed_usage(state.uuid, name, gains)
         return self._find_usage_after(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
@@ -348,7 +348,7 @@ class Merge:
                 self._refuse_consumer(consumer, 'its provider is not created')
 
     def _keep_used_providers(self) -> None:
-        """Refuse to delete a provider that others use, or that others have put children below."""
+        """Refuse to delete a provider on which a consumer holds something, or a child remains."""
         gone = self._live.providers.keys() - self.states.keys()
         for consumer in self.consumers.values():
             for uuid in gone & consumer.allocations.keys():

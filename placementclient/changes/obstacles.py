@@ -42,7 +42,7 @@ def is_retained_consumer(obstacle: Finding) -> bool:
 def find_additions(
     planned: ProviderState, live: ProviderState, *, is_written_position: bool = False
 ) -> Iterator[Finding]:
-    """Yield everything that others have added to a provider that the change deletes.
+    """Yield an obstacle for each facet in which others have added to a provider that goes.
 
     Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
 

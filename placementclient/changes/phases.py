@@ -80,9 +80,10 @@ def find_phase(change: Change, live: Snapshot) -> Phase | None:
 
 
 def is_untouched(change: Change, live: Snapshot) -> bool:
-    """Return whether a change is not made, even if others have changed its input.
+    """Return whether a change is not made, even if others have changed what it starts from.
 
-    The providers that the plan creates get something as soon as it is made.
+    Then all inventories that it moves are as before, or all providers that it creates with
+    inventory, if it creates any, are missing or empty.
     """
     created = [
         provider.uuid for provider in change.list_created() if provider.content_after.inventories

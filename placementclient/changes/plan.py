@@ -103,7 +103,7 @@ def _find_concerned_roots(
 
 
 def _find_refusing_providers(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:
-    """Yield the UUIDs of providers whose units do not admit what a consumer has there."""
+    """Yield the UUIDs of providers whose units refuse what a consumer gets or keeps there."""
     for uuid, resources in pair.after.allocations.items():
         state = snapshot.providers.get(uuid)
         inventories = state.inventories if state else {}
@@ -142,7 +142,7 @@ def _cut_snapshot(snapshot: Snapshot, trees: _JoinedTrees, uuids: Iterable[str])
 
 
 def _list_with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
-    """Return providers, and their ancestors before and after the change."""
+    """Return the UUIDs of providers and of their ancestors, before and after the change."""
     pending, surroundings = list(uuids), dict[str, None]()
     while pending:
         uuid = pending.pop()

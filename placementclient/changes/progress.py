@@ -87,7 +87,9 @@ class Progress:
         return self.find_facets_to_merge(is_begun=True)
 
     def is_listed_as_before(self, listed: Mapping[str, Provider]) -> bool:
-        """Return whether the listed names and generations show that the change is not made.
+        """Return whether listed names and generations show that an atomic change is not made.
+
+        They never show it of a change in steps.
 
         :param listed: the live providers by UUID
         """
@@ -121,9 +123,9 @@ class Progress:
         return describe_obstacles(self.merge(live, True).obstacles)
 
     def refuse_unexplained_state(self, live: Snapshot) -> None:
-        """Check that the change explains a state, although no journal says that it was applied.
+        """Refuse a state that the change does not explain; no journal says that it was applied.
 
-        :raises LeftAlone: if it does not
+        :raises LeftAlone: for such a state
         """
         if obstacles := self.merge(live, False).obstacles:
             raise Obstructed(obstacles)
@@ -142,7 +144,7 @@ class Progress:
         return list(found)
 
     def read_deviations_after_request(self, reader: ScopeReader) -> Sequence[Finding]:
-        """Read the state after the one request of an atomic change; return its deviations."""
+        """Return the deviations right after the request of an atomic change; else none."""
         return ()
 
 

@@ -100,7 +100,7 @@ class _Rollback:
         }
 
     def _find_concerned_consumers(self) -> list[str]:
-        """Return the UUIDs of consumers: of those of the change, and of those on its targets."""
+        """Return the UUIDs of the change's consumers, and of the live ones on its targets."""
         users = {user.uuid: None for user in self._change.after.consumers.values()}
         for provider_uuid, name in self._sources:
             for user in self._live.consumers_on(provider_uuid):
@@ -183,7 +183,6 @@ class _Rollback:
         return amounts
 
     def _has_inventory_after_rollback(self, key: InventoryKey) -> bool:
-        """Return whether there is an inventory after the rollback."""
         change = self._providers.get(key.provider_uuid)
         if change is None or change.root_provider_uuid not in self._change.roots:
             return True
@@ -206,9 +205,9 @@ class _Rollback:
 def _shift_total(
     expected: Inventory, planned: Inventory | None, live: Inventory | None
 ) -> Inventory:
-    """Return an expected inventory, with the difference of the live total to the planned one.
+    """Return the live inventory with the expected total, plus what others have added to it.
 
-    :return: the expected inventory as it is, if the live one is as planned or either is missing
+    The expected inventory, if the live one is as planned or either is missing.
     """
     if planned is None or live is None or planned == live:
         return expected

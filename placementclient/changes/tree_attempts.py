@@ -47,9 +47,9 @@ RETRIED = (*REFUSALS, PlannedAgain, errors.NoAnswer)
 def refuse_names_in_other_trees(
     client: Client, live: Snapshot, operations: Iterable[ops.Operation]
 ) -> None:
-    """Check that no provider to create has the name of one outside the trees of a state.
+    """Refuse to create a provider with the name of one outside the trees of a state.
 
-    :raises LeftAlone: names it and its tree
+    :raises LeftAlone: names the other provider and its tree
     """
     roots = {state.provider.root_uuid for state in live.providers.values()}
     created = (operation for operation in operations if isinstance(operation, ops.CreateProvider))

@@ -82,7 +82,7 @@ class TreeQueue:
 
     @contextlib.contextmanager
     def stop_on_error(self) -> Iterator[None]:
-        """Let an exception in this block end the run, except :class:`OtherService`."""
+        """Keep an exception of the block as the end of the run; :class:`OtherService` is raised."""
         try:
             yield
         except OtherService:

@@ -84,7 +84,7 @@ class WrittenValues:
 
 
 def is_request_lost(operation: ops.Operation, live: Snapshot) -> bool:
-    """Return whether a request was not carried out: one of its consumers is as before."""
+    """Return whether a write of allocations was not done: one of its consumers is as before."""
     return isinstance(operation, ops.SetAllocations) and any(
         consumer.allocations
         and get_compared_values(live.consumers.get(consumer.uuid)) == get_compared_values(consumer)

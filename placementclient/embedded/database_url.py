@@ -54,7 +54,7 @@ def describe_failure(failure: Exception, url: str) -> str:
 
 
 def _correct_file_name(path: str) -> str:
-    """Return the path of a file, or of the only one in its folder with a similar name."""
+    """Return a path; without a file there, that of the only file beside it with a similar name."""
     folder, name = os.path.split(path)
     if os.path.isfile(path) or not os.path.isdir(folder):
         return path
@@ -63,7 +63,7 @@ def _correct_file_name(path: str) -> str:
 
 
 def _describe_database_error(failure: Exception, url: URL) -> str:
-    """Return what a database says, unless that has a secret of its URL."""
+    """Return the message of a database; only the error's type if it has a secret of the URL."""
     message = (_find_driver_message(failure).strip() or type(failure).__name__).splitlines()[0]
     if message == 'file is not a database':
         return 'the file is not a SQLite database; a snapshot is for --snapshot FILE'

@@ -117,7 +117,7 @@ def _start(service: Service, prepare: Callable[[Service], None] | None = None) -
 
 @functools.cache
 def make_empty_database() -> bytes:
-    """Return a SQLite file without providers, at the newest schema; a process makes it once."""
+    """Return the bytes of a SQLite file without providers, at the newest schema."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, 'placement.sqlite')
         _start_on_migrated_file(path, durable=False).close()
@@ -313,7 +313,7 @@ class Service:
                 caller.update_store()  # the server has put its own in place of the thread's
 
     def transaction(self, headers: Mapping[str, str]) -> AbstractContextManager[None]:
-        """Put all requests of this thread in the block into one transaction of a caller."""
+        """Put this thread's requests in the block into one transaction of the ``headers``' user."""
         self._thread.writes, self._thread.writer = True, None
         return self._transactions.begin(headers)
 
@@ -377,7 +377,7 @@ def _read_revision(engine: Engine) -> str | None:
 
 
 def _describe_foreign_tables(engine: Engine, *, has_placement_schema: bool) -> str:
-    """Return the service, other than Placement, whose tables a database has, or an empty text."""
+    """Return whose tables, other than Placement's, a database has; empty: nobody's."""
     names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
     if has_placement_schema or not names:
         return ''

@@ -61,7 +61,7 @@ class Budget:
         self._end: float | None = None
 
     def solve(self, model: CpModel, effort: float = math.inf) -> SearchResult:
-        """Search as :func:`solve` does, within the remaining time."""
+        """Search as :func:`solve` does, within the remaining time; ``UNKNOWN`` if none remains."""
         now = time.monotonic()
         self._end = self._end or now + self._seconds
         limit, seconds = min(effort, self._effort), self._end - now

@@ -11,10 +11,10 @@ _Shift = tuple[str | None, frozenset[str], str]
 def compute_max_flow(
     available: Mapping[str, int], demands: Mapping[frozenset[str], int]
 ) -> dict[frozenset[str], int]:
-    """Return how many units each group of users gets, if all together get the most possible.
+    """Return how many units each group of users gets, if all groups together get the most.
 
-    A later group takes no units from an earlier one. A group is named by the sources that it
-    reaches.
+    The key of a group is the set of the sources that it reaches. A group never gets less because
+    of those after it in ``demands``.
 
     :param available: the units of each source
     :param demands: the units that each group wants
@@ -37,8 +37,10 @@ def compute_max_flow(
 def _find_shifts(
     user: frozenset[str], free: Mapping[str, int], drawn: Mapping[str, Counter[frozenset[str]]]
 ) -> list[_Shift]:
-    """Return the fewest shifts between sources that free units for a user; empty without any.
+    """Return the fewest shifts that give units to a user; empty if it can get none.
 
+    :param user: the sources that it reaches
+    :param free: the units that nobody has, by source
     :param drawn: the units of each source that each user has
     """
     shifts: dict[str, _Shift] = {source: (None, user, source) for source in sorted(user)}

@@ -32,8 +32,9 @@ _READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any],
 
 
 class Facets(NamedTuple):
-    """A provider of which some facets were read.
+    """The answers about some facets of a provider.
 
+    :param state: the provider with them
     :param generations: the generation of the provider in the answer about each facet
     :param holdings: the allocations on the provider, if they were read
     """

@@ -35,7 +35,10 @@ def refuse_broken_trees(providers: Iterable[Provider], subject: str) -> None:
 
 
 def expand_names(client: Client, names: Sequence[str]) -> list[str]:
-    """Return names and UUIDs, with the UUIDs of the matching roots in place of patterns."""
+    """Return names and UUIDs as they are, and for each pattern of names the roots' UUIDs instead.
+
+    These are the roots of the trees of all providers whose names match.
+    """
     return patterns.expand_patterns(
         names,
         lambda: {provider.name: provider.root_uuid for provider in resource_provider.list(client)},

@@ -22,7 +22,7 @@ _MANY = 64
 
 
 class ScopeFacets(NamedTuple):
-    """The facets of the providers of a change to read over HTTP; tables are read as a whole.
+    """The facets of the providers in the scope of a change that are to be read over HTTP.
 
     :param facets_of: returns the facets to read of a provider
     :param is_consistent: whether all facets of a provider have to be of one generation
@@ -35,8 +35,9 @@ class ScopeFacets(NamedTuple):
 
 
 class ScopeReader:
-    """Reads the providers and consumers of changes: at one moment from tables, or by requests.
+    """Reads the scope of changes: the trees that they concern, and their consumers.
 
+    They are read as a whole from tables, at one moment; over HTTP, the chosen facets by requests.
     From tables, only providers are listed until the first :meth:`read`, which reads all trees of
     all changes.
 
@@ -83,10 +84,12 @@ class ScopeReader:
     def _find_roots_after_moves(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
-        """Return names of providers that others have moved to other trees, by the root's UUID.
+        """Return the roots of the trees to which others have moved providers; empty without any.
 
-        :param listed: the providers of the change's trees, by UUID
-        :param is_begun: whether a request may have been sent, so that new providers exist
+        Each UUID of a root has the name of a moved provider.
+
+            :param listed: the providers of the change's trees, by UUID
+            :param is_begun: whether a request may have been sent, so that new providers exist
         """
         expected = {*change.before.providers, *(change.after.providers if is_begun else ())}
         missing = expected - listed.keys()

@@ -172,7 +172,7 @@ def _compare_startable_changes(
 def _call_with_each_change(
     carrier: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
-    """Yield the result of a function for each change, in order; several threads only over HTTP."""
+    """Yield the result of a function for each change, in order; over HTTP, several at a time."""
     return call_in_parallel(function, changes, 1 if carrier.client.snapshot_reader else workers)
 
 

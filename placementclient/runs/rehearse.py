@@ -73,7 +73,7 @@ def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> S
 
 
 def _find_root_names(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
-    """Return the names of the roots that some trees of a plan concern, by UUID."""
+    """Return, by UUID, the names of the roots of all trees that the chosen changes concern."""
     selected = plan.select_changes(trees)
     planned = [state for change in selected for state in change.before.walk()]
     names = {uuid: name for change in selected for uuid, name in change.roots.items()}
@@ -100,6 +100,7 @@ def _refuse_missing_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
 
 
 def _walk_to_root(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
+    """Yield a provider and its ancestors, the root last."""
     uuid: str | None = provider_uuid
     while uuid is not None:
         yield snapshot.providers[uuid]
@@ -111,7 +112,8 @@ def _make_unlimited_provider(
 ) -> ProviderState:
     """Return a provider with inventories without limits for the allocations of a consumer.
 
-    :param planned: of the plan, or made for another consumer; ``None``: a stand-in is made
+    :param planned: the provider to widen: that of the plan, or of an earlier call for another
+        consumer; ``None``: a new one
     """
     state = planned or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))

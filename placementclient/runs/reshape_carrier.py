@@ -24,12 +24,12 @@ class ReshapeCarrier(Carrier):
     record_of = staticmethod(operations.encode_brief)
 
     def check_plan(self, changes: Sequence[Change]) -> None:
-        """Check the plan, and that the service allows a reshape."""
+        """Refuse a plan that breaks an invariant, and a service that allows no reshape."""
         invariants.check_plan(self.plan)
         reshaper.check_allowed(self.client)
 
     def check_new_plans(self, path: str) -> None:
-        """Check that each change planned again, in the journal, does what was reviewed."""
+        """Refuse a journal of which a new plan of a tree has other effects than were reviewed."""
         assert self.plan.recipe is not None
         reviewed = {change.root_provider_uuid: change for change in self.plan.changes}
         for root_uuid, record in self.journal.records.items():

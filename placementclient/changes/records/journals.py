@@ -117,7 +117,7 @@ def _make_line_error(path: str, number: int, reason: str) -> errors.BadFile:
 def _refuse_other_first_line(
     lines: Sequence[bytes], entries: Sequence[JournalEntry | None], path: str
 ) -> None:
-    """Check that the first line names a journal; incomplete copies of it may come before.
+    """Refuse a first line that names no journal; incomplete copies of it may come before.
 
     :param entries: those of the lines; ``None`` for an unreadable line
     """
@@ -133,7 +133,7 @@ def _refuse_other_first_line(
 
 
 def _refuse_damaged_lines(entries: Sequence[JournalEntry | None], path: str) -> None:
-    """Check that an unreadable line is the last one, or that the next one reports a killed run.
+    """Refuse an unreadable line, unless it is the last or the next one reports a killed run.
 
     :param entries: those of the lines; ``None`` for an unreadable line
     """

@@ -50,7 +50,7 @@ _DONE = {
 
 
 def describe_done_operation(record: Mapping[str, object], names: Mapping[str, str]) -> str:
-    """Return a clause about an operation that is done; empty for the name of a class or trait.
+    """Return a clause about an operation that is done; empty if it made a class or a trait.
 
     :param names: of providers, by UUID
     """

@@ -90,7 +90,7 @@ def _forbid_null(fields: dict[str, Any], *names: str) -> None:
 
 
 def _allow_trees(types: dict[str, Any]) -> dict[str, Any]:
-    """Allow trees, as "tree export" writes them; return the form of a tree with its moves."""
+    """Allow trees as "tree export" writes them; return the schema of one with its moves."""
     types |= _shorten_descriptions(msgspec.json.schema(DeclaredProvider))['$defs']
     declared, record = types['DeclaredProvider'], types['SpecRecord']
     fields = declared['properties']
@@ -104,7 +104,7 @@ def _allow_trees(types: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shorten_descriptions(part: Any) -> Any:
-    """Return a part of a schema with shorter descriptions: the first paragraph of docstrings."""
+    """Return a part of a schema with the first paragraph of each description alone."""
     if isinstance(part, dict):
         shown = {key: _shorten_descriptions(value) for key, value in part.items()}
         if isinstance(shown.get('description'), str):
