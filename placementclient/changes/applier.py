@@ -309,7 +309,6 @@ class Applier:
 
 
 def _make_conflict_error(uuid: str) -> errors.ConcurrentUpdate:
-    """Return the error that another client has changed a provider or consumer."""
     return errors.ConcurrentUpdate(409, f'{uuid} was changed in between')
 
 

@@ -161,7 +161,7 @@ class Carrier(Inspector):
         prepared = self._prepared.pop(root_uuid, None)
         part = self._precheck(current)
         if part is None:
-            return self._make_result(change, TreeState.LEFT_ALONE)
+            return self._make_result_with_remarks(change, TreeState.LEFT_ALONE)
         if part is not current:
             self.journal.write_new_plan(part)
             prepared = prepared and RemainingChange(part.before, list_operations(part))
@@ -173,7 +173,7 @@ class Carrier(Inspector):
         record = self.journal.get_record(root_uuid)
         is_ours = record.is_begun and record.ended is None
         self.journal.write_end(root_uuid, TreeState.APPLIED)
-        return self._make_result(
+        return self._make_result_with_remarks(
             change, TreeState.APPLIED if is_ours else TreeState.ALREADY_APPLIED
         )
 
@@ -207,9 +207,9 @@ class Carrier(Inspector):
         """Roll back a change and write its end to the journal."""
         is_begun = self.is_begun(change)
         if not self._send_rollback(change) and not is_begun:
-            return self._make_result(change, TreeState.ALREADY_BACK)
+            return self._make_result_with_remarks(change, TreeState.ALREADY_BACK)
         self.journal.write_end(change.root_provider_uuid, TreeState.ROLLED_BACK)
-        return self._make_result(change, TreeState.ROLLED_BACK)
+        return self._make_result_with_remarks(change, TreeState.ROLLED_BACK)
 
     def _send_rollback(self, change: Change) -> bool:
         """Send the requests of a rollback; return whether there was anything to roll back."""
@@ -368,7 +368,7 @@ class Carrier(Inspector):
             done[-1] += ' (perhaps)'
         return [*filter(None, done)]
 
-    def _make_result(self, change: Change, state: TreeState) -> TreeResult:
+    def _make_result_with_remarks(self, change: Change, state: TreeState) -> TreeResult:
         remarks = self._remarks.get(change.root_provider_uuid, ())
         return replace(make_result(change, state), reason='; '.join(remarks))
 

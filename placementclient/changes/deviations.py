@@ -285,16 +285,12 @@ def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bo
 def _make_missing_deviation(
     change: Change, provider: ProviderChange, *, is_damage: bool
 ) -> Finding:
-    """Return the deviation that a provider does not exist: an error if it is damage."""
     return _make_deviation(
         change, 'missing', f'{provider.name} does not exist', is_damage=is_damage
     )
 
 
 def _make_deviation(change: Change, kind: str, message: str, *, is_damage: bool = True) -> Finding:
-    """Return a deviation: an error if it is damage, else information.
-
-    :param kind: that of the finding, for programs
-    """
+    """Return a deviation as a finding of a kind: an error if it is damage, else information."""
     severity = Severity.ERROR if is_damage else Severity.INFO
     return Finding(kind, change.root_provider_name, reason=message, severity=severity)

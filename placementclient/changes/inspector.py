@@ -105,10 +105,7 @@ class Inspector:
     def compare_change(
         self, change: Change, reader: ScopeReader, *, backward: bool
     ) -> TreeComparison:
-        """Compare a change with the service, before anything is written.
-
-        :param backward: whether the change is to be rolled back
-        """
+        """Compare a change, or its rollback, with the service, before anything is written."""
         current, is_there = self.get_latest_version(change), None
         try:
             is_there = self.has_needed_provider(change, reader)
@@ -159,10 +156,7 @@ class Inspector:
     def read_and_merge(
         self, change: Change, *, backward: bool = False
     ) -> tuple[Snapshot, MergeResult]:
-        """Read the trees of a change; return their state, and the merge of the change with it.
-
-        :param backward: whether the change is rolled back
-        """
+        """Return the state of the trees, and the merge of the change, or of its rollback."""
         with translate_lost_answers():
 
             def attempt() -> tuple[Snapshot, MergeResult]:
@@ -186,9 +180,8 @@ class Inspector:
     def _read_and_merge_once(
         self, reader: ScopeReader, change: Change, *, backward: bool = False
     ) -> tuple[Snapshot, MergeResult]:
-        """Read the trees of a change; return their state, and the merge of the change with it.
+        """Return the state of the trees, and the merge of the change, or of its rollback.
 
-        :param backward: whether the change is rolled back
         :raises errors.ConcurrentUpdate: if they change meanwhile
         """
         begun = self.is_begun(change) or backward
@@ -204,10 +197,7 @@ class Inspector:
         return live, merged
 
     def _merge(self, change: Change, live: Snapshot, backward: bool) -> MergeResult:
-        """Return the merge of a change with a live state, by the requests in the journal.
-
-        :param backward: whether the change is rolled back
-        """
+        """Return the merge of a change, or of its rollback, by the requests in the journal."""
         record = self.journal.get_record(change.root_provider_uuid)
         try:
             sent = None if record.sent is None else [*map(operations.decode_whole, record.sent)]

@@ -76,10 +76,7 @@ class TreeRecord:
         return self.ended in (TreeState.LEFT_ALONE, TreeState.DONE_IN_PART)
 
     def add_intent(self, intent: Mapping[str, object], backward: bool) -> None:
-        """Add the intent to send a request.
-
-        :param backward: whether the request takes the change back
-        """
+        """Add the intent to send a request, which is one of a rollback if ``backward``."""
         self.is_begun, self.ended, self.is_open = True, None, True
         if self.backward is not backward:
             self.backward, self.done = backward, []
@@ -294,8 +291,6 @@ def _start_journal(file: JournalFile, identity: str, backward: bool) -> Journal:
     """Return the journal in a locked file.
 
     With its first entry it gets the first line of a journal, or the mark that a run was cut off.
-
-    :param backward: whether this run takes the plan back
     """
     content = file.read_content()
     entries, is_torn = _decode_journal_of_plan(file.path, content, identity)
@@ -340,6 +335,7 @@ def _collect_records(entries: Iterable[JournalEntry]) -> dict[str, TreeRecord]:
 
 
 def _add_entry(records: dict[str, TreeRecord], entry: JournalEntry) -> None:
+    """Add an entry to the record of its tree, if it is about one."""
     if entry.tree is None:
         return
     record = records.setdefault(entry.tree, TreeRecord())

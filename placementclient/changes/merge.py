@@ -245,8 +245,8 @@ class Merge:
         blocked = len(self.obstacles)
         # For its obstacles alone: others may have changed what goes.
         self._merge_provider(before, replace(before, inventories={}), live)
-        is_written_position = live.position in self._written.positions.get(live.uuid, ())
-        self.obstacles += find_additions(before, live, is_written_position=is_written_position)
+        is_own_position = live.position in self._written.positions.get(live.uuid, ())
+        self.obstacles += find_additions(before, live, is_own_position=is_own_position)
         if len(self.obstacles) == blocked:
             del self.states[before.uuid]
 
@@ -359,7 +359,7 @@ class Merge:
                 self._refuse_deletion(parent, f'children: {state.name}')
 
     def _refuse_deletion(self, uuid: str, users: str) -> None:
-        """Add the obstacle that a provider to delete has allocations or children; it stays."""
+        """Add the obstacle that a provider to delete has ``users``, as a clause; it stays."""
         state = self._live.providers[uuid]
         self._refuse_provider(state, f'{state.name} has {users}')
 

@@ -40,20 +40,20 @@ def is_retained_consumer(obstacle: Finding) -> bool:
 
 
 def find_additions(
-    planned: ProviderState, live: ProviderState, *, is_written_position: bool = False
+    planned: ProviderState, live: ProviderState, *, is_own_position: bool = False
 ) -> Iterator[Finding]:
     """Yield an obstacle for each facet in which others have added to a provider that goes.
 
     Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
 
-    :param is_written_position: whether this plan has written the live name and parent
+    :param is_own_position: whether this plan has written the live name and parent
     """
     added: dict[str, Iterable[str]] = {
         'inventory': live.inventories.keys() - planned.inventories.keys(),
         'traits': live.traits - planned.traits,
         'aggregates': live.aggregates - planned.aggregates,
     }
-    if not is_written_position:
+    if not is_own_position:
         for label, was, now in zip(
             ('name', 'parent'), planned.position, live.position, strict=True
         ):

@@ -44,7 +44,7 @@ class ComparedInventory(NamedTuple):
 
     @property
     def has_old_total(self) -> bool:
-        """Return True if the total is that before the change, which sets another one."""
+        """Return True if the live total is that before the change, which sets another one."""
         before, after, live = (
             side.total if side else 0 for side in (self.before, self.after, self.live)
         )

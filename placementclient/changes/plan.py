@@ -28,7 +28,7 @@ def make_plan(command: str, before: Snapshot, after: Snapshot) -> Plan:
     after = simulate(before, diff(before, after))
     groups = list(_group_trees(before, after))
     owners = {uuid: group for group in groups for uuid in group.changed}
-    changes = [_make_change(before, after, group, owners) for group in groups]
+    changes = [_make_change_of_trees(before, after, group, owners) for group in groups]
     changes.sort(key=lambda change: (change.root_provider_name, change.root_provider_uuid))
     return Plan(tuple(changes), command, origin=before.origin)
 
@@ -117,7 +117,7 @@ def _find_states(uuid: str, *sides: Snapshot) -> list[ProviderState]:
     return [side.providers[uuid] for side in sides if uuid in side.providers]
 
 
-def _make_change(
+def _make_change_of_trees(
     before: Snapshot,
     after: Snapshot,
     trees: _JoinedTrees,

@@ -83,7 +83,7 @@ class Progress:
         return self.find_facets_to_merge(is_begun=True)
 
     def find_facets_to_compare(self) -> ScopeFacets:
-        """Return the facets of each provider that are compared with the plan."""
+        """Return the facets of each provider that a verification compares with the plan."""
         return self.find_facets_to_merge(is_begun=True)
 
     def is_listed_as_before(self, listed: Mapping[str, Provider]) -> bool:

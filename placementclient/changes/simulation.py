@@ -27,13 +27,13 @@ def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapsho
         if after is not before
     )
     return Snapshot(
-        (_complete_state(state, states, gains[state.uuid]) for state in states.values()),
+        (_complete_provider(state, states, gains[state.uuid]) for state in states.values()),
         (consumer for consumer in consumers.values() if consumer.allocations),
         snapshot.origin,
     )
 
 
-def _complete_state(
+def _complete_provider(
     state: ProviderState, states: Mapping[str, ProviderState], gains: Counter[str]
 ) -> ProviderState:
     """Return a provider with the root and the usages that follow from the operations."""

@@ -92,10 +92,7 @@ def _find_creation_obstacles(provider: ProviderChange, live: Snapshot) -> Iterat
 def _find_newcomer_obstacles(
     change: Change, live: Snapshot, *, backward: bool = False
 ) -> Iterator[Finding]:
-    """Yield an obstacle for each consumer of a class that moves, unless the plan knows it.
-
-    :param backward: whether the change is rolled back
-    """
+    """Yield an obstacle for each unplanned consumer of a class that moves, or moves back."""
     planned = {consumer.uuid for consumer in change.consumers}.union(change.residents)
     staying = Counter[tuple[str, str, str]]()
     for row in change.reasons:
@@ -116,10 +113,7 @@ def _find_newcomer_obstacles(
 
 
 def _list_shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
-    """Return the classes of which the change leaves a provider less capacity.
-
-    :param backward: whether the change is rolled back
-    """
+    """Return the classes of which the change, or its rollback, leaves less capacity."""
     before, after = change.content_before.inventories, change.content_after.inventories
     if backward:
         before, after = after, before

@@ -74,7 +74,7 @@ def read_facets(client: Client, state: ProviderState, facets: Collection[str] = 
     return Facets(state, {**generations, ALLOCATIONS: holdings.generation}, holdings.value)
 
 
-def read_states(
+def read_provider_states(
     client: Client,
     states: Iterable[ProviderState],
     facets_of: Callable[[ProviderState], Collection[str]],

@@ -15,7 +15,7 @@ from placementclient.model.plans import Change, ConsumerChange
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
-from placementclient.reading.facets import ALLOCATIONS, CONTENT, read_states
+from placementclient.reading.facets import ALLOCATIONS, CONTENT, read_provider_states
 
 #: From how many trees on one list of all providers takes less than a list of each tree.
 _MANY = 64
@@ -106,7 +106,7 @@ class ScopeReader:
             replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
             for uuid, item in listed.items()
         )
-        live = read_states(
+        live = read_provider_states(
             self._client, planned, facets.facets_of, is_consistent=facets.is_consistent
         )
         if not facets.has_consumers:
@@ -133,14 +133,14 @@ class ScopeReader:
         if self._tables is not None:
             live = self.read(change, ScopeFacets(lambda _: set(CONTENT)))
         elif not change.consumers:
-            live = read_states(
+            live = read_provider_states(
                 self._client, states.values(), lambda _: {'inventories'}, is_consistent=True
             )
         elif len(change.consumers) < len(states):
             shown = (allocation.show(self._client, pair.uuid).value for pair in change.consumers)
             live = Snapshot(states.values(), shown)
         else:
-            live = read_states(
+            live = read_provider_states(
                 self._client, states.values(), lambda _: {ALLOCATIONS}, is_consistent=False
             )
 

@@ -18,7 +18,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.requests import SHARING, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree, find_sharers_by_tree
-from placementclient.reading.facets import ALLOCATIONS, read_states
+from placementclient.reading.facets import ALLOCATIONS, read_provider_states
 from placementclient.reading.listing import list_tree_members
 
 #: From here on the sharing providers can be asked for.
@@ -43,16 +43,16 @@ def read_trees(
     chosen = {'traits': traits, 'aggregates': aggregates}
     facets = {'inventories', 'usages', *(facet for facet, is_read in chosen.items() if is_read)}
 
-    def read_providers(providers: Iterable[Provider], facets: set[str]) -> Snapshot:
+    def read_provider_facets(providers: Iterable[Provider], facets: set[str]) -> Snapshot:
         states = map(ProviderState, providers)
-        return read_states(client, states, lambda _: facets, is_consistent=False)
+        return read_provider_states(client, states, lambda _: facets, is_consistent=False)
 
     listed = list_tree_members(client, trees)
     sharing = read_sharing_providers(client)
-    shared = read_providers(sharing.providers.values(), facets).providers
+    shared = read_provider_facets(sharing.providers.values(), facets).providers
     tree_facets = {*facets, ALLOCATIONS} if allocations else facets
     snapshots = call_in_parallel(
-        lambda root: read_providers(listed[root], tree_facets), listed, workers
+        lambda root: read_provider_facets(listed[root], tree_facets), listed, workers
     )
     for snapshot in snapshots:
         # Without a root, the tree was deleted in the meantime.

@@ -111,10 +111,7 @@ def _make_carrier(client: Client, plan: Plan) -> Carrier:
 def _record_finished_changes(
     carrier: Carrier, queue: TreeQueue, workers: int, backward: bool
 ) -> None:
-    """Record results of the changes that are done by the journal and were not undone since.
-
-    :param backward: whether the run rolls back
-    """
+    """Record results of the changes that the journal has as done, or rolled back, and still are."""
     done = TreeState.ROLLED_BACK if backward else TreeState.APPLIED
 
     def make_result_if_finished(change: Change) -> TreeResult | None:
@@ -147,8 +144,6 @@ def _compare_startable_changes(
     turn of each tree; here it compares only to prove that a plan of another URL is for this
     service. Unless ``other_service`` is given, a tree of the plan must exist here, also for a
     rollback that has nothing to start.
-
-    :param backward: whether the run rolls back
     """
     changes = queue.list_startable_changes()
     is_elsewhere = snapshots.is_of_other_service(carrier.plan.origin, carrier.client.service_label)
