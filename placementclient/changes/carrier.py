@@ -87,7 +87,7 @@ class Carrier(Inspector):
 
     def check_plan(self, changes: Sequence[Change]) -> None:
         """Refuse changes that the service does not allow, before the journal is opened."""
-        self._check_reshapes_allowed(map(list_operations, changes))
+        self._refuse_barred_reshapes(map(list_operations, changes))
 
     def start_from_plan(self) -> None:
         """Begin each change with the state that it was decided on, without reading again.
@@ -98,9 +98,9 @@ class Carrier(Inspector):
             change.root_provider_uuid: RemainingChange(change.before, list_operations(change))
             for change in self.plan.changes
         }
-        self._check_reshapes_allowed(remaining.operations for remaining in self._prepared.values())
+        self._refuse_barred_reshapes(remaining.operations for remaining in self._prepared.values())
 
-    def _check_reshapes_allowed(self, operations: Iterable[Sequence[ops.Operation]]) -> None:
+    def _refuse_barred_reshapes(self, operations: Iterable[Sequence[ops.Operation]]) -> None:
         """Refuse reshapes where the service or its policy does not allow them."""
         if any(isinstance(operation, ops.Reshape) for operation in chain.from_iterable(operations)):
             reshaper.check_allowed(self.client)
@@ -169,7 +169,7 @@ class Carrier(Inspector):
         self._apply_operations(change, remaining.live, remaining.operations)
         if remaining.retained:
             raise Obstructed(remaining.retained)
-        self.verify_request(self.get_latest_version(change))
+        self.verify_reshape_result(self.get_latest_version(change))
         record = self.journal.get_record(root_uuid)
         is_ours = record.is_begun and record.ended is None
         self.journal.write_end(root_uuid, TreeState.APPLIED)
@@ -190,8 +190,8 @@ class Carrier(Inspector):
             raise Obstructed(merged.obstacles)
         return RemainingChange(live, merged.operations, merged.obstacles)
 
-    def verify_request(self, change: Change) -> None:
-        """Compare the state right after the request of an atomic change with the plan.
+    def verify_reshape_result(self, change: Change) -> None:
+        """Read the result of the request of an atomic change right after it, and compare it.
 
         :raises VerificationFailed: if it is not complete or not right
         """
@@ -273,7 +273,7 @@ class Carrier(Inspector):
             )
         reshapes = [op for op in merged.operations if isinstance(op, ops.Reshape)]
         self._apply_operations(change, live, reshapes)
-        self.verify_request(phases.make_rollback(current))
+        self.verify_reshape_result(phases.make_rollback(current))
         if preparation := phases.make_preparation(current):
             self._remove_preparation(change, preparation)
 

@@ -82,8 +82,8 @@ def find_inventory_deviations(
             )
 
 
-def find_retained_traits(change: Change, live: Snapshot) -> Iterator[Finding]:
-    """Yield the deviation of each provider that is missing, or has a trait that should be gone."""
+def find_trait_deviations(change: Change, live: Snapshot) -> Iterator[Finding]:
+    """Yield a deviation for each provider that is missing, or has a trait that should be gone."""
     for provider in change.providers:
         if provider.uuid not in live.providers:
             yield _make_missing_deviation(change, provider, is_damage=True)

@@ -330,7 +330,7 @@ class Merge:
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
     def _refuse_provider(self, state: ProviderState, message: str) -> None:
-        """Add an obstacle, and leave a provider as it is, or uncreated."""
+        """Add an obstacle, and leave a provider as it is; a new one is not created."""
         self.obstacles.append(make_obstacle(state.name, message))
         if state.uuid in self._live.providers:
             self.states[state.uuid] = self._live.providers[state.uuid]

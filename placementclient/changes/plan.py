@@ -79,19 +79,19 @@ def _find_concerned_roots(
 ) -> Iterator[tuple[_Part, Sequence[str]]]:
     """Yield each part that changes, with the UUIDs of the roots of its trees."""
 
-    def find_roots(uuids: Iterable[str]) -> list[str]:
+    def find_roots_of_providers(uuids: Iterable[str]) -> list[str]:
         states = {uuid: _find_states(uuid, before, after) for uuid in uuids}
         roots = {state.provider.root_uuid for sides in states.values() for state in sides}
         return sorted(roots.union(uuid for uuid, sides in states.items() if not sides))
 
     for uuid in find_changed_providers(before, after):
-        yield _Part('provider', uuid), find_roots([uuid])
+        yield _Part('provider', uuid), find_roots_of_providers([uuid])
     for uuid, pair in pairs.items():
         changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
         # Placement judges all that it holds: those that refuse it get temporary inventory.
         changing.update(_find_refusing_providers(before, pair))
         # Only its owner changes: any of its trees will do.
-        roots = find_roots(changing or pair.provider_uuids)
+        roots = find_roots_of_providers(changing or pair.provider_uuids)
         yield _Part('consumer', uuid), roots if changing else roots[:1]
     successions = set(find_successors(before, after))
     for uuid, state in after.providers.items():
@@ -99,7 +99,7 @@ def _find_concerned_roots(
         if holder is not None and holder.uuid != uuid:
             successions.add((holder.uuid, uuid))
     for old, new in sorted(successions):
-        yield _Part('name', old, new), find_roots([old, new])
+        yield _Part('name', old, new), find_roots_of_providers([old, new])
 
 
 def _find_refusing_providers(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:

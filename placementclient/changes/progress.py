@@ -17,7 +17,7 @@ from placementclient.changes.deviations import (
     find_deviations,
     find_input_differences,
     find_inventory_deviations,
-    find_retained_traits,
+    find_trait_deviations,
 )
 from placementclient.changes.merge import MergeResult
 from placementclient.changes.obstacles import LeftAlone, Obstructed, describe_obstacles
@@ -199,7 +199,7 @@ class _AtomicProgress(Progress):
             for deviation in find_input_differences(change, live):
                 return PlanStatus.DIFFERS, f'not applied, and {deviation.reason}'
             return PlanStatus.PENDING, ''
-        found = [*find_retained_traits(change, live)]
+        found = [*find_trait_deviations(change, live)]
         if phase is not Phase.AFTER:
             found = [*find_inventory_deviations(change, live, is_strict=True), *found]
         found.sort(key=lambda deviation: not deviation.is_error)

@@ -217,7 +217,7 @@ class _Transport(HTTPAdapter):
         """Do nothing: a session closes its adapters, but other sessions may use this one."""
 
     def stop(self) -> None:
-        """Close the service and start it no more."""
+        """Close the service; later requests raise DirectError instead of starting it again."""
         with _STARTING:
             self._service, self._start = None, _refuse_start_after_close
         self._release()

@@ -89,7 +89,7 @@ def _start_on_user_database() -> Service:
 
 
 def _start_on_migrated_file(path: Path, durable: bool = True) -> Service:
-    """Start the service on a SQLite file, made or migrated if needed; ``durable`` in a crash."""
+    """Start the service on a SQLite file, made or migrated first, and crash-safe if ``durable``."""
     from oslo_concurrency import lockutils
 
     # One process at a time, because SQLite's locks do not span a migration.
