@@ -21,7 +21,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Origin, ProviderState, Snapshot
-from placementclient.model.trees import find_inconsistency
+from placementclient.model.trees import explain_inconsistency
 
 FORMAT: Final = 'placementclient/snapshot'
 VERSION: Final = 2
@@ -127,7 +127,7 @@ def decode_snapshot(content: bytes, path: str) -> Snapshot:
         document = _decode_each_record(source)
     shared = SharedParts()
     states = [make_provider_state(record, shared) for record in document.providers]
-    if reason := find_inconsistency(state.provider for state in states):
+    if reason := explain_inconsistency(state.provider for state in states):
         raise source.make_error(f'damaged snapshot: {reason}')
     roots = {state.uuid for state in states if state.provider.parent_provider_uuid is None}
     if stray := [uuid for uuid in document.unsteady if uuid not in roots]:

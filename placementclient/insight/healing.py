@@ -156,7 +156,7 @@ def _add_port_resources(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -
     tree = list(snapshot.tree(host.provider.root_uuid))
     requested: dict[str, Counter[str]] = {}
     for port in ports:
-        for group in port.allocated_groups:
+        for group in port.groups_with_amounts:
             able = _find_able_providers(tree, port, group)
             if len(able) != 1:
                 reason = f'{len(able)} providers of {host.name} can serve its port {port.uuid}'

@@ -110,7 +110,7 @@ class ProviderSummary(msgspec.Struct, frozen=True, gc=False):
     parent_provider_uuid: str | None = None
     root_provider_uuid: str | None = None
 
-    def with_used(self, resources: Resources) -> ProviderSummary:
+    def with_added_usage(self, resources: Resources) -> ProviderSummary:
         """Return the summary with amounts added to the usage."""
         return replace(
             self,

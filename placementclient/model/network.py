@@ -151,7 +151,7 @@ class Port(ListRecord, frozen=True):
         return tuple(PortGroup(g.id or self.uuid, g.resources, g.required) for g in groups)
 
     @property
-    def allocated_groups(self) -> tuple[PortGroup, ...]:
+    def groups_with_amounts(self) -> tuple[PortGroup, ...]:
         """Return the groups that ask for an amount."""
         return tuple(group for group in self.groups if any(group.resources.values()))
 

@@ -353,7 +353,9 @@ class Plan:
 
     def find_change(self, name_or_uuid: str) -> Change | None:
         """Return the change of the tree whose root has this UUID or name; ``None`` without one."""
-        return self._by_root.get(name_or_uuid) or self._by_root.get(normalize_uuid(name_or_uuid))
+        return self._changes_by_root.get(name_or_uuid) or self._changes_by_root.get(
+            normalize_uuid(name_or_uuid)
+        )
 
     def select_changes(self, names: Collection[str]) -> tuple[Change, ...]:
         """Return the changes of some trees, in the order of the plan.
@@ -378,7 +380,7 @@ class Plan:
         return {name: uuid for change in self.changes for uuid, name in change.roots.items()}
 
     @functools.cached_property
-    def _by_root(self) -> dict[str, Change]:
+    def _changes_by_root(self) -> dict[str, Change]:
         """The changes by the names and the UUIDs of their roots; a UUID wins."""
         by_name = {name: change for change in self.changes for name in change.roots.values()}
         return by_name | {uuid: change for change in self.changes for uuid in change.roots}

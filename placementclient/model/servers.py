@@ -227,7 +227,7 @@ def join_servers(lists: Iterable[Mapping[str, Server]]) -> dict[str, Server]:
     """
     joined: dict[str, Server] = {}
     for servers in lists:
-        is_of_deleted = _is_of_deleted(servers.values())
+        is_of_deleted = _is_list_of_deleted(servers.values())
         for uuid, server in servers.items():
             if is_of_deleted and not server.is_deleted:
                 continue
@@ -235,7 +235,7 @@ def join_servers(lists: Iterable[Mapping[str, Server]]) -> dict[str, Server]:
     return joined
 
 
-def _is_of_deleted(servers: Collection[Server]) -> bool:
+def _is_list_of_deleted(servers: Collection[Server]) -> bool:
     """Return whether a list is one of deleted servers; some have another status in Nova 34."""
     remaining = {server.status for server in servers if not server.is_deleted}
     return any(server.is_deleted for server in servers) and remaining <= _LEFT_BEHIND

@@ -30,7 +30,7 @@ def find_shortfalls(
                 yield Notice('shortfall', message, {'provider': live.name, **facts})
 
 
-def describe_refusal(
+def explain_refusal(
     state: ProviderState, resource_class: str, amount: int, more: int, taken: int = 0
 ) -> str:
     """Return a clause that says why a provider cannot grant an amount; empty if it can.

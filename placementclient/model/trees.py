@@ -25,7 +25,7 @@ class Tree:
         return list(self.snapshot.tree(self.root.uuid))
 
 
-def find_inconsistency(providers: Iterable[Provider]) -> str | None:
+def explain_inconsistency(providers: Iterable[Provider]) -> str | None:
     """Return the reason why providers are not complete trees, or ``None``.
 
     In whole trees each UUID and each name occurs once, every parent is present, and each provider

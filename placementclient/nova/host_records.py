@@ -71,7 +71,7 @@ def decode_baremetal_nodes(document: object, path: str) -> list[BaremetalNode]:
 def decode_bound_ports(document: object, path: str) -> list[Port]:
     """Return the ports that are bound to servers and require resources: ``GET /v2.0/ports``."""
     every = decode_server_ports(document, path)
-    return [port for port in every if port.is_bound_to_server and port.allocated_groups]
+    return [port for port in every if port.is_bound_to_server and port.groups_with_amounts]
 
 
 def decode_server_ports(document: object, path: str, server: str | None = None) -> list[Port]:

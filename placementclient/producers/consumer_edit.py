@@ -10,7 +10,7 @@ from placementclient.basis import errors
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
-from placementclient.model.shortfalls import describe_refusal
+from placementclient.model.shortfalls import explain_refusal
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import make_origin
@@ -77,5 +77,5 @@ def require_room(state: ProviderState, before: Consumer, after: Consumer) -> Non
     for name, amount in after.allocations.get(state.uuid, {}).items():
         if amount == (had := held.get(name, 0)):
             continue
-        if reason := describe_refusal(state, name, amount, amount - had):
+        if reason := explain_refusal(state, name, amount, amount - had):
             raise errors.PlacementError(f'Consumer {after.uuid}: {reason}')

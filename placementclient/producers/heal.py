@@ -17,7 +17,7 @@ from placementclient.model.findings import Finding, Severity
 from placementclient.model.network import Port
 from placementclient.model.plans import Change
 from placementclient.model.servers import Server
-from placementclient.model.shortfalls import describe_refusal
+from placementclient.model.shortfalls import explain_refusal
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import capture, capture_named_trees
@@ -187,6 +187,6 @@ def _explain_missing_room(
     for uuid, resources in added.items():
         for name, more in resources.items():
             amount, taken = consumer.allocations[uuid][name], healing[uuid].get(name, 0)
-            if reason := describe_refusal(snapshot.providers[uuid], name, amount, more, taken):
+            if reason := explain_refusal(snapshot.providers[uuid], name, amount, more, taken):
                 return reason
     return ''

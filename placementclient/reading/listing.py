@@ -10,7 +10,7 @@ from placementclient.client.http import Client
 from placementclient.model import patterns
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from placementclient.model.trees import find_inconsistency
+from placementclient.model.trees import explain_inconsistency
 
 
 def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Provider]:
@@ -27,7 +27,7 @@ def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Prov
 
 def refuse_broken_trees(providers: Iterable[Provider], subject: str) -> None:
     """Raise an error, which begins with ``subject``, unless providers are complete trees."""
-    if reason := find_inconsistency(providers):
+    if reason := explain_inconsistency(providers):
         raise errors.InvalidAnswer(
             f'{subject} providers that form no tree: {reason}. See "placement resource provider '
             'list", and correct the parent with "placement resource provider set"'

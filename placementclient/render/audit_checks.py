@@ -52,7 +52,7 @@ def describe_check(check_id: str) -> str:
     return find_check_texts(check_id)['summary'].replace('``', '')
 
 
-def _find_plain_text(label: str, check: Check, program: str) -> str:
+def _make_plain_text(label: str, check: Check, program: str) -> str:
     """Return a text about a check without markup; commands are in quotes.
 
     :param label: a key of :data:`LABELS`
@@ -73,7 +73,7 @@ def list_checks(checks: Iterable[Check], program: str = 'placement') -> Output:
             c.id,
             c.severity.value,
             list(c.needs),
-            *(_find_plain_text(name, c, program) for name in LABELS),
+            *(_make_plain_text(name, c, program) for name in LABELS),
         )
         for c in checks
     ]
@@ -88,6 +88,6 @@ def format_check(check: Check, width: int, program: str = 'placement') -> Iterat
     needs = ' and '.join(f'--{name}' for name in check.needs)
     yield f'{check.id} ({check.severity.value}{needs and ", needs "}{needs})'
     for name, label in LABELS.items():
-        if text := _find_plain_text(name, check, program):
+        if text := _make_plain_text(name, check, program):
             yield ''
             yield from wrap_lines([f'{label}{text}'], width, hanging=0)

@@ -85,7 +85,7 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
     return (*keys.names, 'amount', *_CHANGE), rows
 
 
-def describe_shorter_table(output: Output, by: str, *, compares: bool) -> Sequence[str]:
+def suggest_shorter_table(output: Output, by: str, *, compares: bool) -> Sequence[str]:
     """Return a sentence with the options that make a table under assumptions shorter, if any do.
 
     :param compares: whether the table has the amounts before and after the assumptions
@@ -96,7 +96,7 @@ def describe_shorter_table(output: Output, by: str, *, compares: bool) -> Sequen
     return ('Only the sums: add --by class',) if by == 'tree' and len(output[1]) > _SCREEN else ()
 
 
-def describe_fuller_lines(lines: Sequence[TotalsLine], percentage: float) -> str:
+def describe_fullest_lines(lines: Sequence[TotalsLine], percentage: float) -> str:
     """Return the sentence about lines with a usage above a percentage, or about none."""
     if not lines:
         return f'Nowhere is more than {percentage:g} percent used'

@@ -90,13 +90,13 @@ def format_rows(
         if not row[1]:
             outcomes.setdefault(_format_outcome(row), []).append(format_cell(row[0]))
             continue
-        lines.append(_format_row(row))
+        lines.append(_format_change_row(row))
     for outcome, objects in sorted(outcomes.items(), key=lambda item: -len(item[1])):
-        lines += _list_objects(outcome, objects)
+        lines += _format_objects_of_outcome(outcome, objects)
     return wrap_lines(lines, width)
 
 
-def _list_objects(outcome: str, objects: Sequence[str]) -> Iterator[str]:
+def _format_objects_of_outcome(outcome: str, objects: Sequence[str]) -> Iterator[str]:
     """Yield the lines about objects with the same outcome: the outcome once, and their names.
 
     :param outcome: the state and the reason, in words
@@ -111,12 +111,12 @@ def _list_objects(outcome: str, objects: Sequence[str]) -> Iterator[str]:
         yield f'    and {len(objects) - _NAMED} more: --wide prints all'
 
 
-def format_planned(rows: Iterable[ChangeRow]) -> Iterator[str]:
+def format_planned_rows(rows: Iterable[ChangeRow]) -> Iterator[str]:
     """Yield each part of a planned change as a line: ``+``, ``~`` or ``-``, object and part."""
-    return map(_format_row, map(_make_cells, rows))
+    return map(_format_change_row, map(_make_cells, rows))
 
 
-def _format_row(row: Sequence[object]) -> str:
+def _format_change_row(row: Sequence[object]) -> str:
     """Return a row of the table of a change as a line."""
     name, change, before, after, *_ = map(format_cell, row)
     outcome = _format_outcome(row)

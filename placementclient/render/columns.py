@@ -77,7 +77,7 @@ def _make_field_column(name: str) -> Column:
     return Column(name, lambda item: item.get(name, ''))
 
 
-def group_by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, object]]:
+def group_holdings_by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, object]]:
     """Return the allocations of a provider by consumer, in the form of Placement's API."""
     records: dict[str, dict[str, object]] = {}
     for holding in holdings:
@@ -100,7 +100,7 @@ def list_candidates(
     :param long: whether to add the columns for the groups of the request and the tree
     """
     columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
-    return columns.make_table(_number_candidate_rows(candidates, summaries, 1), version)
+    return columns.make_table(_make_candidate_rows(candidates, summaries, 1), version)
 
 
 def list_claimed_candidates(
@@ -114,7 +114,7 @@ def list_claimed_candidates(
     :param summaries: of the providers, by UUID
     :param names: of the providers, by UUID
     """
-    return CLAIMED.make_table(_number_candidate_rows(candidates, summaries, 0, names), version)
+    return CLAIMED.make_table(_make_candidate_rows(candidates, summaries, 0, names), version)
 
 
 class _AllocationRow(NamedTuple):
@@ -161,7 +161,7 @@ class _CandidateRow(NamedTuple):
     name: str
 
 
-def _number_candidate_rows(
+def _make_candidate_rows(
     candidates: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     first: int,

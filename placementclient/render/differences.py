@@ -26,7 +26,7 @@ def describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
         if old and new and difference is old:
             items.append((difference, '~', f'UUID {old.uuid} → {new.uuid}'))
         if not (old and new and old.before == new.after and difference in (old, new)):
-            items += ((difference, *part) for part in _describe_parts(difference))
+            items += ((difference, *part) for part in _describe_changed_parts(difference))
     for (sign, name, _), group in groupby(items, _make_line_key):
         yield escape_text(f'{sign} {name} {", ".join(text for *_, text in group)}'.rstrip())
 
@@ -51,7 +51,7 @@ def _make_line_key(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
     return sign, difference.name, difference.uuid if is_shared else text
 
 
-def _describe_parts(difference: Difference) -> Iterator[tuple[str, str]]:
+def _describe_changed_parts(difference: Difference) -> Iterator[tuple[str, str]]:
     """Yield each changed part of an object as its sign and its text."""
     before, after, field = difference.before, difference.after, difference.field
     sign = _SIGNS[difference.change]

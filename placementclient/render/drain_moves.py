@@ -11,8 +11,8 @@ from placementclient.insight.drain.moves import ServerMove
 from placementclient.model.consumers import Allocations, sum_resources
 from placementclient.model.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.drains import DrainAnswer, find_root_names
-from placementclient.render.facts import Facts, format_with_units
+from placementclient.render.drains import DrainAnswer, list_root_names
+from placementclient.render.facts import Facts, format_amounts_with_units
 
 
 class MoveRow(NamedTuple):
@@ -33,8 +33,8 @@ class MoveRow(NamedTuple):
     command: str
 
 
-def _format_sums(allocations: Allocations) -> str:
-    return format_with_units(sum_resources(allocations.values()))
+def _format_summed_amounts(allocations: Allocations) -> str:
+    return format_amounts_with_units(sum_resources(allocations.values()))
 
 
 _COLUMNS = Columns(
@@ -42,7 +42,7 @@ _COLUMNS = Columns(
     Column('server'),
     Column('from', attrgetter('source')),
     Column('to', attrgetter('target')),
-    Column('allocations', lambda row: Facts(row.allocations, _format_sums)),
+    Column('allocations', lambda row: Facts(row.allocations, _format_summed_amounts)),
     Column('state'),
     Column('reason'),
     Column('command'),
@@ -96,7 +96,7 @@ def make_answer_document(
         'format': 'placementclient/drain-plan',
         'version': 1,
         'verdict': str(answer.verdict),
-        'hosts': find_root_names(cloud.snapshot, emptied),
+        'hosts': list_root_names(cloud.snapshot, emptied),
         'said': answer.messages,
         'assuming': assuming,
         **answer.facts,

@@ -25,7 +25,7 @@ from placementclient.model import patterns
 from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
-from placementclient.render.facts import format_with_units
+from placementclient.render.facts import format_amounts_with_units
 from placementclient.render.free_amounts import (
     describe_free_amounts,
     describe_zone,
@@ -94,7 +94,9 @@ def answer_drain(
     return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, steps, facts)
 
 
-def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDrain) -> DrainAnswer:
+def answer_rolling_drain(
+    cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDrain
+) -> DrainAnswer:
     """Return the answer to the question whether hosts can be emptied batch by batch.
 
     :param emptied: UUIDs of the roots of these hosts
@@ -110,7 +112,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
     for batch in blocked[:_NAMED]:
         proof = 'proved' if batch.is_error else 'not proved'
         servers = join_names(batch.facts['servers'], _NAMED)
-        hosts = join_names(find_root_names(snapshot, batch.roots), _NAMED)
+        hosts = join_names(list_root_names(snapshot, batch.roots), _NAMED)
         messages.append(f'Blocked ({proof}): {hosts}: no place for {servers}')
     if len(blocked) > _NAMED:
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
@@ -124,10 +126,10 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
         *describe_cell_assumption(cloud, moves),
     ]
     facts = {
-        'order': [find_root_names(snapshot, batch) for batch in order],
+        'order': [list_root_names(snapshot, batch) for batch in order],
         'blocked': [
             {
-                'hosts': find_root_names(snapshot, batch.roots),
+                'hosts': list_root_names(snapshot, batch.roots),
                 **batch.facts,
                 'is_proved': batch.is_error,
             }
@@ -177,9 +179,9 @@ def describe_hosts_without_cell(cloud: DrainCloud, emptied: Collection[str]) -> 
     :param emptied: UUIDs of the roots of the hosts that are to be emptied
     :raises errors.BadArgument: if one of them has no cell
     """
-    cells, names = cloud.nova_facts.cells, find_root_names(cloud.snapshot, cloud.hosts)
+    cells, names = cloud.nova_facts.cells, list_root_names(cloud.snapshot, cloud.hosts)
     missing = [name for name in names if cells is not None and name not in cells]
-    if wrong := sorted(set(missing) & set(find_root_names(cloud.snapshot, emptied))):
+    if wrong := sorted(set(missing) & set(list_root_names(cloud.snapshot, emptied))):
         raise errors.BadArgument(
             f'--cells has no {join_names(wrong, _NAMED)}: give all that nova-manage cell_v2 '
             'list_hosts prints'
@@ -204,7 +206,7 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
     """Return the sentence with the number of servers that can move."""
     servers = format_count(decision.strict.server_count, 'server')
     if not (decision.strict.server_count or decision.unsettled or decision.moves):
-        names = join_names(find_root_names(snapshot, hosts), _NAMED)
+        names = join_names(list_root_names(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     if not decision.strict.is_complete:
         return _summarize_incomplete_drain(decision, servers)
@@ -342,7 +344,7 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
     words += _describe_zones_and_aggregates(
         cloud, {name for names in request.root_member_of for name in names}
     )
-    return ' '.join((format_with_units(request.totals), *words))
+    return ' '.join((format_amounts_with_units(request.totals), *words))
 
 
 def _describe_zones_and_aggregates(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
@@ -360,5 +362,5 @@ def _describe_zones_and_aggregates(cloud: DrainCloud, names: Collection[str]) ->
         yield f'in aggregate {join_names(others, 2)}'
 
 
-def find_root_names(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
+def list_root_names(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
     return [snapshot.providers[uuid].name for uuid in roots]

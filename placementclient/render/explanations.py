@@ -49,13 +49,13 @@ def format_explanation(
     """
     # A requirement names a tree by its UUID, as the request does.
     names = explanation.names.items()
-    for line in _format_lines(explanation, most_trees, fallback, filters, group_hosts):
+    for line in _format_lines_with_uuids(explanation, most_trees, fallback, filters, group_hosts):
         for uuid, name in names:
             line = line.replace(f'in the tree of {uuid}', f'in the tree of {name}')
         yield line
 
 
-def _format_lines(
+def _format_lines_with_uuids(
     explanation: Explanation,
     most_trees: int,
     fallback: TreeCount | None,

@@ -104,7 +104,7 @@ def format_amounts(resources: Resources) -> str:
     return ', '.join(f'{name}={amount}' for name, amount in resources.items())
 
 
-def format_with_units(resources: Resources) -> str:
+def format_amounts_with_units(resources: Resources) -> str:
     """Return amounts with their units as text: ``VCPU 4, DISK_GB 1.5 TiB``."""
     amounts = sort_by_class(resources).items()
     return ', '.join(f'{name} {format_amount(name, amount)}' for name, amount in amounts)

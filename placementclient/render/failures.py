@@ -35,13 +35,13 @@ def format_failure(failure: errors.PlacementError, hint: str = '') -> Iterator[s
 
     :param hint: a sentence; empty: none
     """
-    *lines, last = _format_facts(failure)
+    *lines, last = _format_message(failure)
     yield from (*lines, f'{last}{hint.removeprefix(".") if last.endswith("?") else hint}')
     if failure.next_steps:
         yield format_next_steps(failure.next_steps)
 
 
-def _format_facts(failure: errors.PlacementError) -> Iterator[str]:
+def _format_message(failure: errors.PlacementError) -> Iterator[str]:
     """Yield the lines of an error message."""
     # Not loaded before something is wrong.
     from placementclient.planner.errors import Infeasible, Undecided, Undetermined
@@ -55,7 +55,7 @@ def _format_facts(failure: errors.PlacementError) -> Iterator[str]:
         yield from _format_causes(failure.causes)
         yield failure.advice
     elif isinstance(failure, Undecided):
-        yield from _format_undecided(failure)
+        yield from _format_undecided_rows(failure)
     elif isinstance(failure, errors.BadFile):
         yield from _list_faults(failure.faults[:MOST_FAULTS])
         if len(failure.faults) > MOST_FAULTS:
@@ -73,7 +73,7 @@ def _list_faults(faults: Iterable[errors.BadFile]) -> Iterator[str]:
         named.add(keys or text)
 
 
-def _format_undecided(failure: Undecided) -> Iterator[str]:
+def _format_undecided_rows(failure: Undecided) -> Iterator[str]:
     """Yield the first undecided rows with their number, and the next steps."""
     trees = Counter(row.tree for row in failure.rows)
     if len(failure.rows) <= MOST_ROWS:

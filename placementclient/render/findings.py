@@ -100,7 +100,7 @@ def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
         yield f'{count} {verb} not judged: {"; ".join(names)}. {later}'
 
 
-def describe_subjects(
+def describe_waiting_subjects(
     cloud: Cloud, subjects: Iterable[str], findings: Iterable[Finding]
 ) -> Iterator[str]:
     """Yield for each subject without a finding that is migrating what it waits for."""
@@ -144,7 +144,7 @@ def describe_cells_down(hosts: Sequence[str]) -> Iterator[str]:
         )
 
 
-def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
+def sort_by_severity(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings with the most severe ones first, equally severe ones in their order."""
     return sorted(findings, key=lambda finding: _MOST_SEVERE_FIRST.index(finding.severity))
 
@@ -207,16 +207,16 @@ def _drop_needless_commands(findings: Iterable[dict[str, object]]) -> None:
         elif command in titles:
             row['command'] = f'the command of {titles[command]} above'
         elif command:
-            titles[command] = _format_title(row)
+            titles[command] = _format_finding_title(row)
 
 
-def _format_title(row: dict[str, object]) -> str:
+def _format_finding_title(row: dict[str, object]) -> str:
     return ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
 
 
 def _format_finding(row: dict[str, object], width: int) -> Iterator[str]:
     """Yield the lines of one finding; its command is never broken."""
-    yield _format_title(row)
+    yield _format_finding_title(row)
     if 'severity' in row and 'id' in row:
         yield from wrap_lines([f'  {describe_check(str(row["id"]))}'], width, hanging=2)
     is_left = bool(row.get('reason')) and row.get('fix') == LEFT

@@ -146,7 +146,7 @@ def _make_node(
 
 def draw_dot(picture: Picture) -> str:
     """Return a picture in the language of Graphviz, with before and after a plan side by side."""
-    lines = [f'  label={_quote(picture.title)};'] if picture.is_titled else []
+    lines = [f'  label={_quote_dot_string(picture.title)};'] if picture.is_titled else []
     for row in picture.rows:
         lines += _draw_sides(row) if row.name else _draw_nodes(row.sides[0])
     return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
@@ -156,15 +156,15 @@ def _draw_sides(row: PictureRow) -> Iterator[str]:
     """Yield two groups of nodes in the language of Graphviz: a tree before and after a plan."""
     for title, side in zip(SIDES, row.sides, strict=True):
         prefix = f'{row.uuid} {title} '
-        label = _quote(f'{row.name} {title}')
-        yield f'  subgraph {_quote(f"cluster {prefix}")} {{ label={label};'
+        label = _quote_dot_string(f'{row.name} {title}')
+        yield f'  subgraph {_quote_dot_string(f"cluster {prefix}")} {{ label={label};'
         yield from (f'  {line}' for line in _draw_nodes(side, prefix))
         yield '  }'
     before, after = row.sides
     # These edges put the second side to the right of the first one.
     for ends in product(before, after[:1]):
         ids = (
-            _quote(f'{row.uuid} {title} {node.state.uuid}')
+            _quote_dot_string(f'{row.uuid} {title} {node.state.uuid}')
             for title, node in zip(SIDES, ends, strict=True)
         )
         yield f'  {" -> ".join(ids)} [style=invis];'
@@ -176,16 +176,16 @@ def _draw_nodes(nodes: Iterable[PictureNode], prefix: str = '') -> Iterator[str]
     :param prefix: the beginning of the identifiers of nodes
     """
     for node in nodes:
-        uuid = _quote(prefix + node.state.uuid)
+        uuid = _quote_dot_string(prefix + node.state.uuid)
         mark = f', color="{CHANGED}", penwidth=2' if node.is_alone else ''
-        yield f'  {uuid} [label={_make_label(node)}{mark}];'
+        yield f'  {uuid} [label={_make_dot_label(node)}{mark}];'
         if node.parent_uuid:
-            yield f'  {_quote(prefix + node.parent_uuid)} -> {uuid};'
+            yield f'  {_quote_dot_string(prefix + node.parent_uuid)} -> {uuid};'
         for root in node.serves:
-            yield f'  {uuid} -> {_quote(prefix + root)} [style=dashed, label="shares"];'
+            yield f'  {uuid} -> {_quote_dot_string(prefix + root)} [style=dashed, label="shares"];'
 
 
-def _make_label(node: PictureNode) -> str:
+def _make_dot_label(node: PictureNode) -> str:
     """Return the label of a node in the language of Graphviz, with the changed lines in color."""
     # Each line with True if the plan changes it.
     lines = [
@@ -197,7 +197,7 @@ def _make_label(node: PictureNode) -> str:
         *((note, note in node.changed) for note in node.notes),
     ]
     if not any(is_changed for _, is_changed in lines):
-        return _quote('\n'.join(text for text, _ in lines)).replace('\n', '\\n')
+        return _quote_dot_string('\n'.join(text for text, _ in lines)).replace('\n', '\\n')
     texts = (
         f'<font color="{CHANGED}">{escape_xml(text)}</font>' if is_changed else escape_xml(text)
         for text, is_changed in lines
@@ -205,7 +205,7 @@ def _make_label(node: PictureNode) -> str:
     return f'<{"<br/>".join(texts)}>'
 
 
-def _quote(text: str) -> str:
+def _quote_dot_string(text: str) -> str:
     """Return a text as a string of the language of Graphviz."""
     return '"' + escape_text(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 

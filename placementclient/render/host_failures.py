@@ -7,7 +7,7 @@ from placementclient.basis.wording import format_count
 from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Output
-from placementclient.render.drains import find_root_names
+from placementclient.render.drains import list_root_names
 from placementclient.render.facts import Facts
 
 FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
@@ -16,7 +16,7 @@ FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
 def list_host_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     """Return a table of the failures that leave a server without a place, worst first."""
     return FAILURES, [
-        (Facts(find_root_names(snapshot, hosts)), servers, least, most, str(verdict))
+        (Facts(list_root_names(snapshot, hosts)), servers, least, most, str(verdict))
         for hosts, servers, least, most, verdict in checked.failures
     ]
 
@@ -24,7 +24,7 @@ def list_host_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
 def describe_host_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
     """Yield sentences about the worst of the checked failures of hosts."""
     extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
-    names = ' and '.join(find_root_names(snapshot, worst.hosts))
+    names = ' and '.join(list_root_names(snapshot, worst.hosts))
     servers = format_count(worst.servers, 'server')
     if checked.failures:
         many = f'{worst.least}' if worst.least == worst.most else f'{worst.least} to {worst.most}'

@@ -120,7 +120,7 @@ def make_capacity_metrics(
     """
     # The order of the metrics is that of _METRICS.
     samples: dict[str, Samples] = {
-        'openstack_project_usage': _sample_projects(snapshot, projects),
+        'openstack_project_usage': _sample_project_usage(snapshot, projects),
         'openstack_project_quota': _sample_quotas(quotas, projects),
         **_sample_flavors(snapshot, fits, aggregates),
         'openstack_project_filter_aggregate': [
@@ -137,7 +137,7 @@ def make_capacity_metrics(
         samples['openstack_placement_assuming'] = [((path,), 1) for path in assuming]
     if traits:
         samples['openstack_placement_resource_provider_trait'] = _sample_traits(snapshot, traits)
-    return _make_metrics(_sample_providers(snapshot) | samples)
+    return _make_metrics(_sample_inventories(snapshot) | samples)
 
 
 def _sample_quotas(quotas: Mapping[str, Mapping[str, int]], projects: Mapping[str, str]) -> Samples:
@@ -233,7 +233,7 @@ def _make_metrics(samples: Mapping[str, Samples]) -> list[Metric]:
     return families
 
 
-def _sample_providers(snapshot: Snapshot) -> dict[str, Samples]:
+def _sample_inventories(snapshot: Snapshot) -> dict[str, Samples]:
     """Return the amounts of each inventory, by the names of metrics."""
     samples: dict[str, list[tuple[Sequence[str], float]]] = {
         name: []
@@ -258,7 +258,7 @@ def _sample_providers(snapshot: Snapshot) -> dict[str, Samples]:
     return {**samples}
 
 
-def _sample_projects(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
+def _sample_project_usage(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
     lines = usage.sum_by_subject(snapshot, 'project')
     return sorted(
         ((line.subject, names.get(line.subject, ''), line.resource_class), line.used)

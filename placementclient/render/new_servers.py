@@ -27,7 +27,7 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
         *describe_cold_moves(cloud, moves),
         *describe_gained_traits(cloud, moves),
         *describe_cell_assumption(cloud, moves),
-        *_describe_bound(cloud, decision),
+        *_describe_least_moves(cloud, decision),
     ]
     facts = {
         'flavor': new.flavor,
@@ -57,7 +57,7 @@ def _summarize_room(new: NewServers, decision: RoomDecision) -> str:
     return f'Undetermined: {servers}: {found} ({now})'
 
 
-def _describe_bound(cloud: DrainCloud, decision: RoomDecision) -> Iterator[str]:
+def _describe_least_moves(cloud: DrainCloud, decision: RoomDecision) -> Iterator[str]:
     """Yield a sentence about the proved least number of moves, or about uncertain servers."""
     fewest, number = decision.bound, len(decision.moves)
     if decision.verdict is DrainVerdict.DEPENDS:

@@ -226,8 +226,8 @@ def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
 def _draw_card(card: _Card) -> Iterator[str]:
     node = card.node
     kind = 'sharing' if node.serves else '' if node.parent_uuid else 'root'
-    of_card = _make_class_attribute('card', kind, is_changed=node.is_alone)
-    of_name = _make_class_attribute('name', is_changed=node.is_alone)
+    of_card = _make_css_class_attribute('card', kind, is_changed=node.is_alone)
+    of_name = _make_css_class_attribute('name', is_changed=node.is_alone)
     yield f'<g transform="translate({card.x:.1f},{card.y:.1f})">'
     yield f'<title>{escape_xml(_make_tooltip(node))}</title>'
     yield f'<rect {of_card} width="{card.width:.1f}" height="{card.height:.1f}" rx="8"/>'
@@ -240,7 +240,7 @@ def _draw_card(card: _Card) -> Iterator[str]:
         yield from _draw_inventory(card, name, baseline, amounts_left)
         baseline += _ROW
     for note in node.notes:
-        of_note = _make_class_attribute('note', is_changed=note in node.changed)
+        of_note = _make_css_class_attribute('note', is_changed=note in node.changed)
         yield f'<text {of_note} x="{_PADDING}" y="{baseline - 2:.1f}">{escape_xml(note)}</text>'
         baseline += _NOTE
     yield '</g>'
@@ -257,7 +257,7 @@ def _draw_inventory(card: _Card, name: str, baseline: float, amounts_left: float
     right = card.width - _PADDING
     bar = f'x="{amounts_left - 8 - _BAR:.1f}" y="{baseline - 7:.1f}" height="{_BAR_HEIGHT}" rx="3"'
     of_name, of_amount = (
-        _make_class_attribute('row', kind, is_changed=name in node.changed)
+        _make_css_class_attribute('row', kind, is_changed=name in node.changed)
         for kind in ('', 'amount')
     )
     yield f'<text {of_name} x="{_PADDING}" y="{baseline:.1f}">{escape_xml(name)}</text>'
@@ -268,7 +268,7 @@ def _draw_inventory(card: _Card, name: str, baseline: float, amounts_left: float
     yield f'<text {of_amount} x="{right:.1f}" y="{baseline:.1f}">{node.format_usage(name)}</text>'
 
 
-def _make_class_attribute(*names: str, is_changed: bool) -> str:
+def _make_css_class_attribute(*names: str, is_changed: bool) -> str:
     return f'class="{" ".join(filter(None, (*names, "changed" if is_changed else "")))}"'
 
 

@@ -16,7 +16,7 @@ from placementclient.render import changes, trees
 _MOVES = 'who goes where'
 
 
-def describe_extent(changes: Iterable[Change]) -> str:
+def count_changes_in_words(changes: Iterable[Change]) -> str:
     """Return the number of changes of each kind in words, with the number of warnings."""
     changes = list(changes)
     counts = changes_summary(changes)
@@ -42,13 +42,13 @@ def format_plan(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
 
     :param is_summary: whether to leave out the trees
     """
-    yield describe_extent(plan.changes)
+    yield count_changes_in_words(plan.changes)
     if plan.recipe is None:
         yield from _format_changes(plan.changes, is_summary)
         yield from _format_warnings(plan)
         return
     for change in () if is_summary else plan.changes:
-        yield from ('', *_format_tree(change, _MOVES, map(_format_row, change.reasons)))
+        yield from ('', *_format_tree(change, _MOVES, map(_format_planned_row, change.reasons)))
     for left_out in plan.left_out:
         yield ''
         yield f'Left out: {left_out.root_provider_name} ({left_out.root_provider_uuid})'
@@ -68,7 +68,7 @@ def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
         if is_summary:
             yield f'  {tree.root_provider_name}: {format_count(len(parts), "change")}'
         else:
-            yield from ('', *_format_tree(tree, 'changes', changes.format_planned(parts)))
+            yield from ('', *_format_tree(tree, 'changes', changes.format_planned_rows(parts)))
 
 
 def _format_warnings(plan: Plan) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _format_tree(change: Change, title: str, body: Iterable[str]) -> Iterator[st
         yield from ('', f'  {title}', *(f'    {text}' for text in texts))
 
 
-def _format_row(row: PlannedRow) -> str:
+def _format_planned_row(row: PlannedRow) -> str:
     name = row.resource_class
     if row.to_resource_class != name:
         name = f'{name} as {row.to_resource_class}'

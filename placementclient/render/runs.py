@@ -90,11 +90,11 @@ def advise_planning_again(
         planned = plan.find_change(tree.root_provider_uuid)
         roots += planned.roots.values() if planned else [tree.root_provider_name]
         obstacles.append(tree.reason.partition(IMPOSSIBLE)[2])
-        restorations.append(_describe_restoration(planned, obstacles[-1]))
+        restorations.append(_suggest_restoring_total(planned, obstacles[-1]))
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
     plan_again = 'Plan again for the trees that were left alone'
     if any(restorations):
-        yield from _advise_restoring(list(filter(None, restorations)), plan_path)
+        yield from _suggest_restorations(list(filter(None, restorations)), plan_path)
         plan_again = 'Or plan again for the trees that were left alone'
     others = [o for o, r in zip(obstacles, restorations, strict=True) if o and not r]
     if others:
@@ -114,7 +114,7 @@ def advise_planning_again(
     )
 
 
-def _advise_restoring(restorations: Sequence[str], plan_path: str) -> Iterator[str]:
+def _suggest_restorations(restorations: Sequence[str], plan_path: str) -> Iterator[str]:
     """Yield the commands that give providers their totals back, then that of the plan."""
     yield from restorations[:_MOST_RESTORATIONS]
     if more := len(restorations[_MOST_RESTORATIONS:]):
@@ -122,7 +122,7 @@ def _advise_restoring(restorations: Sequence[str], plan_path: str) -> Iterator[s
     yield f'Then apply again: placement resource provider reshape apply {shlex.quote(plan_path)}'
 
 
-def _describe_restoration(planned: Change | None, obstacle: str) -> str:
+def _suggest_restoring_total(planned: Change | None, obstacle: str) -> str:
     """Return the command that gives a provider the total back that a plan moves; else empty."""
     match = _LOST_TOTAL.fullmatch(obstacle)
     state = planned.before.find_by_name(match['provider']) if planned and match else None
@@ -248,12 +248,12 @@ def summarize_rehearsal(result: Rehearsal) -> str:
 def list_rehearsal(result: Rehearsal) -> Output:
     """Return a table with the rows of all stages of a rehearsal."""
     return ('stage', *_TREES), [
-        *_list_stage('apply', result.applied, 'verify', result.differences, _AS_PLANNED),
-        *_list_stage('rollback', result.rolled_back, 'compare', result.remains, 'as before'),
+        *_make_stage_rows('apply', result.applied, 'verify', result.differences, _AS_PLANNED),
+        *_make_stage_rows('rollback', result.rolled_back, 'compare', result.remains, 'as before'),
     ]
 
 
-def _list_stage(
+def _make_stage_rows(
     stage: str, run: Outcome, check: str, differences: Collection[Finding], expected: str
 ) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a run, then those of the check of its result.

@@ -84,7 +84,7 @@ def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
     """Yield the lines of a provider with the usage of its inventories."""
     name = style.paint(state.name, 'bold')
     if not style.bars:
-        yield '  '.join([name, *_format_amounts(state)])
+        yield '  '.join([name, *_format_usages(state)])
         return
     yield name
     rows = [
@@ -102,7 +102,7 @@ def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
         yield line.rstrip()
 
 
-def _format_amounts(state: ProviderState) -> Iterator[str]:
+def _format_usages(state: ProviderState) -> Iterator[str]:
     """Yield a text for each class of a provider: the usage and the capacity."""
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join(describe_reserved_and_ratio(inventory))

@@ -67,7 +67,7 @@ class ClaimAllocation(base.Lister):
         else:
             # The summaries were read before the claim.
             for uuid, resources in claimed.allocations.items():
-                summaries[uuid] = summaries[uuid].with_used(resources)
+                summaries[uuid] = summaries[uuid].with_added_usage(resources)
         # An alternate on the same host is of no use if the host fails.
         alternates = _find_alternates(claimed, others, summaries)
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]

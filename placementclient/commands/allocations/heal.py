@@ -146,7 +146,7 @@ class HealAllocation(ChangeCommand):
         """Return the ports of ``--ports`` that request resources; none without the option."""
         ports = service_lists.get_sources().ports.read_option(self, self.args.ports) or ()
         for port in ports:
-            if {group.id for group in port.allocated_groups} - port.providers.keys():
+            if {group.id for group in port.groups_with_amounts} - port.providers.keys():
                 self.log.warning(
                     f'port {port.uuid}: Neutron does not record which provider serves it. After '
                     'the heal, record that with openstack port set --binding-profile, or migrate '

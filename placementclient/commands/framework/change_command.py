@@ -150,7 +150,9 @@ class ChangeCommand(base.Lister):
         from placementclient.render.lines import wrap_lines
 
         parts = _list_change_rows(plan)
-        shown = '\n'.join(wrap_lines(changes.format_planned(parts[:_MOST_ROWS]), get_line_width()))
+        shown = '\n'.join(
+            wrap_lines(changes.format_planned_rows(parts[:_MOST_ROWS]), get_line_width())
+        )
         if len(parts) > _MOST_ROWS:
             shown += (
                 f'\nand {format_count(len(parts) - _MOST_ROWS, "more row")}: --dry-run prints all'

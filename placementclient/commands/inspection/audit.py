@@ -170,7 +170,7 @@ class AuditCloud(ChangeCommand):
         )
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
         self._refuse_unknown_subjects(cloud, audit.findings)
-        self.warn(tables.describe_subjects(cloud, self.args.subject, audit.findings))
+        self.warn(tables.describe_waiting_subjects(cloud, self.args.subject, audit.findings))
         if not self.shows_changes():
             self.empty_message = tables.describe_clean_audit(
                 len(chosen) - len(audit.left_out), cloud, self._select_root_uuids(cloud.snapshot)

@@ -130,7 +130,7 @@ class ShowCapacity(base.Lister):
             exceeding = [line for line in lines if line.is_used_above(limit)]
             # cron mails all that it reads.
             if exceeding or self.app.stderr.isatty():
-                self.ending = tables.describe_fuller_lines(exceeding, limit)
+                self.ending = tables.describe_fullest_lines(exceeding, limit)
             if exceeding:
                 self.exit_status = errors.ExitStatus.DIFFERS
         if self.args.diff:
@@ -141,7 +141,7 @@ class ShowCapacity(base.Lister):
         else:
             output = tables.list_totals(lines, by)
         if self.args.assume and self.app.stderr.isatty():
-            self.explanation = tables.describe_shorter_table(output, by, compares=self.args.diff)
+            self.explanation = tables.suggest_shorter_table(output, by, compares=self.args.diff)
         return output
 
     def _list_fits(self, before: Snapshot, after: Snapshot) -> base.Output:

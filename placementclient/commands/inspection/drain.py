@@ -292,7 +292,7 @@ class PlanDrain(base.Lister):
         effort = self.args.solver_timeout
         if self.args.rolling:
             batches = rolling.split_into_batches(cloud, hosts, self.args.batch)
-            return drains.answer_rolling(
+            return drains.answer_rolling_drain(
                 cloud, hosts, rolling.plan_rolling(cloud, batches, pace, effort)
             )
         decision = plan.decide_drain(cloud, hosts, pace, effort, is_certain=self.args.strict)

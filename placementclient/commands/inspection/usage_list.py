@@ -85,8 +85,8 @@ class ListUsage(base.Lister):
                 self.log_hint(f'Left out: {more} with as much {name} as the last row')
         if unlisted := usage.sum_unlisted_usage(snapshot):
             self.log.warning(
-                f'Not in the table: {facts.format_with_units(unlisted)}. Placement counts it as '
-                'used, and no consumer has it'
+                f'Not in the table: {facts.format_amounts_with_units(unlisted)}. Placement counts '
+                'it as used, and no consumer has it'
             )
         self._hint_at_name_option(by)
         self.spare_columns = (

@@ -137,7 +137,10 @@ class ShowResourceProvider(base.ShowOne):
         if self.args.allocations:
             holdings = api.allocation.list_of_provider(self.client, self.provider_uuid).value
             names, values = output
-            output = (*names, 'allocations'), (*values, columns.group_by_consumer(holdings))
+            output = (
+                (*names, 'allocations'),
+                (*values, columns.group_holdings_by_consumer(holdings)),
+            )
         return self.add_modified_date(output, shown)
 
 

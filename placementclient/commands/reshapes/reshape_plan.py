@@ -173,7 +173,9 @@ class PlanReshape(base.ShowOne):
         if self.args.fail_on_warnings and warnings:
             raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(self.args.output, replace(plan, origin=origin))
-        self.warn((plans.describe_extent(plan.changes) if plan.changes else NOTHING, *warnings))
+        self.warn(
+            (plans.count_changes_in_words(plan.changes) if plan.changes else NOTHING, *warnings)
+        )
         if self.args.snapshot is None and (
             hosts := find_hosts_running_nova_compute(self, plan.changes)
         ):

@@ -221,12 +221,12 @@ def _describe_unapplied_changes(
     from placementclient.changes.journal import read_records
     from placementclient.changes.records.plans import get_plan_digest
     from placementclient.model.outcomes import TreeState
-    from placementclient.render.plans import describe_extent
+    from placementclient.render.plans import count_changes_in_words
 
     records = read_records(_get_journal_path(command), get_plan_digest(plan))
     applied = {uuid for uuid, record in records.items() if record.ended == TreeState.APPLIED}
     remaining = [change for change in changes if change.root_provider_uuid not in applied]
-    return [describe_extent(remaining)] if remaining else []
+    return [count_changes_in_words(remaining)] if remaining else []
 
 
 def _describe_services(plan: Plan, here: str) -> list[str]:

@@ -188,7 +188,7 @@ const side = (tree, after) => {
   const present = providers.filter((provider) => after || !provider[2]);
   const figuresOf = (provider, at) => [...inThrees(provider[at])];
   return nested(present, (provider) => present.indexOf(providers[provider[1]]), (provider) => {
-    // records.py, _record_change: name, parent, isNew, before, after, gained, lost.
+    // records.py, _record_provider_change: name, parent, isNew, before, after, gained, lost.
     const [named, , isNew, , , gained, lost] = provider;
     const beside = new Map(figuresOf(provider, after ? 3 : 4)
       .map(([place, used, capacity]) => [place, [used, capacity]]));
@@ -217,7 +217,7 @@ for (const [named, , , warnings] of plan) {
   }
 }
 const openPlanned = (tree) => {
-  // records.py, _record_plan: name, providers, rows, warnings.
+  // records.py, _record_planned_tree: name, providers, rows, warnings.
   const [named, , rows, warnings] = tree;
   const local = warnings.filter((warning) => spread.get(general(named, warning)) === 1);
   const halves = [['Before', false], ['After', true]].map(([title, after]) =>

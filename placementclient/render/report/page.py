@@ -108,7 +108,7 @@ def render_page(template: jinja2.Template, report: Report) -> str:
         host_fills=contents.list_host_fills(cloud),
         audit=_make_audit_section(report),
         host_columns=[(name, '') for name in ('Host', *classes, *others)],
-        policy=_make_policy(sheet, script),
+        policy=_make_content_security_policy(sheet, script),
         sheet=sheet,
         script=script,
         records=_make_records(report, classes, others),
@@ -173,7 +173,7 @@ def _read_page_file(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding='utf-8')
 
 
-def _make_policy(sheet: str, script: str) -> str:
+def _make_content_security_policy(sheet: str, script: str) -> str:
     """Return the policy that allows one style sheet and one script, by their digests."""
     digests = [
         f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"

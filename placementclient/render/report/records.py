@@ -17,7 +17,7 @@ from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, PlannedRow, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.render.evidence import describe_evidence
-from placementclient.render.findings import sort_findings
+from placementclient.render.findings import sort_by_severity
 from placementclient.render.repairs import choose_command_or_reason
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fills, Report
@@ -80,9 +80,9 @@ class Records:
             'trees': trees,
             'findings': [
                 self._record_finding(finding)
-                for finding in sort_findings(self._report.audit.findings)
+                for finding in sort_by_severity(self._report.audit.findings)
             ],
-            'plan': [self._record_plan(change) for change in plan.changes] if plan else [],
+            'plan': [self._record_planned_tree(change) for change in plan.changes] if plan else [],
             'consumers': [self._record_consumer(uuid) for uuid in self._consumers],
             'inventories': list(self._inventories),
             'sets': [self._add_names(names) for names in self._sets],
@@ -162,7 +162,7 @@ class Records:
             *map(escape_text, choose_command_or_reason(finding, self._report.invocation)),
         ]
 
-    def _record_plan(self, change: Change) -> list[object]:
+    def _record_planned_tree(self, change: Change) -> list[object]:
         """Return a tree's name, its changed providers, rows, and the positions of its warnings.
 
         ``page.js``: ``openPlanned``, ``listing('planned-trees')``.
@@ -172,14 +172,14 @@ class Records:
         return [
             escape_text(change.root_provider_name),
             [
-                self._record_change(provider, places, fills_after[provider.uuid])
+                self._record_provider_change(provider, places, fills_after[provider.uuid])
                 for provider in change.providers
             ],
             [self._record_row(row) for row in change.reasons],
             [self._add_text(warning.message) for warning in change.warnings],
         ]
 
-    def _record_change(
+    def _record_provider_change(
         self, change: ProviderChange, places: Mapping[str, int], fills_after: Fills
     ) -> list[object]:
         """Return a provider of a plan as a list of what changes.

@@ -105,7 +105,7 @@ def _judge_audit(report: Report) -> Iterator[Statement]:
     """Yield the worst finding in the words of the audit, the number of findings, and the gaps."""
     audit, cloud = report.audit, report.cloud
     if audit.findings:
-        worst = findings.sort_findings(audit.findings)[0]
+        worst = findings.sort_by_severity(audit.findings)[0]
         mark = _OF_FINDINGS.get(worst.severity, Mark.GOOD)
         subjects = [f.subject for f in audit.findings if f.kind == worst.kind]
         names = join_names(list(dict.fromkeys(subjects)), _NAMED_LARGE)

@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.model.providers import Provider
-from placementclient.model.trees import find_inconsistency
+from placementclient.model.trees import explain_inconsistency
 from tests.unit.dialogue import ROOT, RP, RP2
 
 
@@ -41,7 +41,7 @@ FAULTS = {
 
 @pytest.mark.parametrize(('providers', 'message'), FAULTS.values(), ids=FAULTS)
 def test_providers_that_form_no_tree_are_an_error(providers, message):
-    assert find_inconsistency(providers) == message
+    assert explain_inconsistency(providers) == message
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_providers_that_form_no_tree_are_an_error(providers, message):
     ],
 )
 def test_providers_that_form_trees_are_accepted(providers):
-    assert find_inconsistency(providers) is None
+    assert explain_inconsistency(providers) is None
 
 
 def test_a_chain_of_any_length_is_a_tree():
     chain = [provider('0', '0', None, '0')]
     chain += [provider(str(n), str(n), str(n - 1), '0') for n in range(1, 20_000)]
-    assert find_inconsistency(chain[::-1]) is None
-    assert find_inconsistency(chain[1:]) == "the parent of '1' (1), 0, is missing"
+    assert explain_inconsistency(chain[::-1]) is None
+    assert explain_inconsistency(chain[1:]) == "the parent of '1' (1), 0, is missing"

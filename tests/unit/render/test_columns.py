@@ -88,7 +88,7 @@ def test_an_allocation_has_the_generation_of_its_provider():
 
 def test_a_record_of_allocations_has_the_form_of_the_api():
     holdings = [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1})]
-    assert columns.group_by_consumer(holdings) == {
+    assert columns.group_holdings_by_consumer(holdings) == {
         CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},
         CONSUMER2: {'resources': {'VGPU': 1}},
     }
