@@ -91,7 +91,10 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     mappings: Mapping[str, list[str]] = msgspec.field(default_factory=dict)
 
     def find_roots(self, summaries: Mapping[str, ProviderSummary]) -> set[str | None]:
-        """Return the UUIDs of the roots of its providers, if possible without sharing providers."""
+        """Return the roots of its providers that do not share; of all if all share.
+
+        The roots are UUIDs; ``None`` below microversion 1.29.
+        """
         used = {uuid: summaries[uuid] for uuid in self.allocations}
         local = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
         return {summaries[uuid].root_provider_uuid for uuid in local or used}

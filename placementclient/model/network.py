@@ -23,6 +23,7 @@ class Bandwidth(msgspec.Struct, frozen=True):
 
     @property
     def resources(self) -> Resources:
+        """The bandwidth as amounts by class, without zeros."""
         amounts = {
             'NET_BW_EGR_KILOBIT_PER_SEC': self.egress,
             'NET_BW_IGR_KILOBIT_PER_SEC': self.ingress,
@@ -62,7 +63,7 @@ class NetworkAgent(ListRecord, frozen=True, dict=True):
 
     @cached_property
     def bandwidths(self) -> Mapping[tuple[str, str], Resources] | None:
-        """The bandwidth by class, by hypervisor and device; ``None`` if none is reported."""
+        """Amounts of bandwidth by (hypervisor, device); ``None`` if the agent reports none."""
         configuration = self.configuration or AgentConfiguration()
         if configuration.resource_provider_bandwidths is None:
             return None

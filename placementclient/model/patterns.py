@@ -60,7 +60,7 @@ def expand_patterns(
 
 
 def find_similar_names(name: str, names: set[str]) -> set[str]:
-    """Return names, or patterns for them, that are similar to a name or a pattern."""
+    """Return the names or patterns to suggest one from, for a name or pattern without a match."""
     if not is_pattern(name):
         begun = [other for other in names if other.startswith(name)]
         return {f'{name}*'} if begun[1:] else names

@@ -51,7 +51,7 @@ class Advice:
 
 
 def make_advice(*words: str) -> Advice:
-    """Return a command of this program, without the prefix that all of its commands have."""
+    """Return the command of this program with ``resource provider`` before the words."""
     return Advice(('resource', 'provider', *words))
 
 

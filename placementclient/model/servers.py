@@ -236,7 +236,7 @@ def join_servers(lists: Iterable[Mapping[str, Server]]) -> dict[str, Server]:
 
 
 def _is_list_of_deleted(servers: Collection[Server]) -> bool:
-    """Return whether a list is one of deleted servers; some have another status in Nova 34."""
+    """Return whether a list is of deleted servers only; Nova 34 gives some another status."""
     remaining = {server.status for server in servers if not server.is_deleted}
     return any(server.is_deleted for server in servers) and remaining <= _LEFT_BEHIND
 

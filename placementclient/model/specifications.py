@@ -113,10 +113,10 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         return 'inventories' not in self.whole or name in self.inventories
 
     def matches_inventory(self, name: str, inventory: Inventory | None) -> bool:
-        """Return whether the entry states all inventories, and that of one class as it is.
+        """Return whether the entry states all inventories, and no new total of one class.
 
         :param name: the class
-        :param inventory: as it is now; ``None``: there is none
+        :param inventory: the present one; ``None``: there is none, and the entry states none
         """
         if 'inventories' not in self.whole or (name in self.inventories) != (inventory is not None):
             return False
@@ -133,8 +133,7 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     :param resources: units of each class; :data:`ALL`: as much as the source has
     :param renamed: new names of classes
     :param traits: taken off the source and put on the target
-    :param consumers: the amounts that are known to belong to the target; ``None`` is all that the
-        consumer holds
+    :param consumers: by consumer and class, the amounts that belong to the target; ``None``: all
     :param name: in files, the name of a new target, whose UUID is then ``target``
     """
 
@@ -220,10 +219,12 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
 
     @functools.cached_property
     def index(self) -> SpecIndex:
+        """The index that finds the parts about one tree."""
         return SpecIndex(self)
 
     @functools.cached_property
     def names(self) -> NamesInSpec:
+        """The classes and consumers that it names."""
         return NamesInSpec(self)
 
 

@@ -28,7 +28,7 @@ _LITERAL = re.compile('``(.+?)``')
 
 @cache
 def read_check_texts() -> str:
-    """Return the text of the file about all checks; each begins with its ID in brackets."""
+    """Return ``audit_checks.txt``: the texts of all checks, each after its ID in brackets."""
     return (pkgutil.get_data(__package__, 'audit_checks.txt') or b'').decode()
 
 

@@ -68,7 +68,7 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
     keys = Columns(*_list_key_columns(by))
 
     def index_amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
-        """Return each amount by its line's key cells, its class and its name."""
+        """Return each amount by its line's key cells, its line's class, and its own name."""
         entries = list(lines)
         return {
             (key, line.resource_class, name): getattr(line, name)
@@ -86,7 +86,7 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
 
 
 def suggest_shorter_table(output: Output, by: str, *, compares: bool) -> Sequence[str]:
-    """Return a sentence with the options that make a table under assumptions shorter, if any do.
+    """Return a sentence that suggests the differences or, for a long table of them, the sums.
 
     :param compares: whether the table has the amounts before and after the assumptions
     :param by: ``tree``, ``aggregate`` or ``class``
@@ -97,7 +97,7 @@ def suggest_shorter_table(output: Output, by: str, *, compares: bool) -> Sequenc
 
 
 def describe_fullest_lines(lines: Sequence[TotalsLine], percentage: float) -> str:
-    """Return the sentence about lines with a usage above a percentage, or about none."""
+    """Return the sentence that names lines, all with a usage above a percentage; none: says so."""
     if not lines:
         return f'Nowhere is more than {percentage:g} percent used'
     names = (' '.join(dict.fromkeys((line.name, line.resource_class))) for line in lines)
@@ -105,7 +105,7 @@ def describe_fullest_lines(lines: Sequence[TotalsLine], percentage: float) -> st
 
 
 def list_fits(counts: CountedFits, by: str) -> Output:
-    """Return a table with the number of servers that fit, by flavor, and by tree or aggregate.
+    """Return a table with how many servers fit, by flavor and by tree, aggregate or class.
 
     :param by: ``tree``, ``aggregate`` or ``class``
     """

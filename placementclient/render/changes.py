@@ -97,7 +97,7 @@ def format_rows(
 
 
 def _format_objects_of_outcome(outcome: str, objects: Sequence[str]) -> Iterator[str]:
-    """Yield the lines about objects with the same outcome: the outcome once, and their names.
+    """Yield the lines about objects with the same outcome: their names, and the outcome once.
 
     :param outcome: the state and the reason, in words
     """

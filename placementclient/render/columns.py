@@ -171,6 +171,7 @@ def _make_candidate_rows(
 
     :param first: the number of the first candidate
     :param summaries: of the providers, by UUID
+    :param names: of the providers, by UUID, for tables that have them
     """
     for number, candidate in enumerate(candidates, first):
         for uuid in candidate.allocations:
@@ -183,7 +184,7 @@ def _format_requested_amounts(row: _CandidateRow) -> str:
 
 
 def _make_served_groups_cell(row: _CandidateRow) -> Facts:
-    """Return the suffixes of the request groups that a provider serves; people see no ``''``."""
+    """Return the suffixes of the request groups that a provider serves; the text omits ``''``."""
     mappings = row.candidate.mappings.items()
     groups = [group for group, providers in mappings if row.uuid in providers]
     return Facts(groups, lambda groups: ', '.join(filter(None, groups)))

@@ -52,7 +52,7 @@ def _make_line_key(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
 
 
 def _describe_changed_parts(difference: Difference) -> Iterator[tuple[str, str]]:
-    """Yield each changed part of an object as its sign and its text."""
+    """Yield the sign and the text of each part in which an object differs."""
     before, after, field = difference.before, difference.after, difference.field
     sign = _SIGNS[difference.change]
     if not field:

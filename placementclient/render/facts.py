@@ -58,7 +58,7 @@ def is_empty(value: object) -> bool:
 
 
 def format_fact(value: object) -> str:
-    """Return a value for a sentence: ``VCPU 4 on host1`` for ``{'host1': {'VCPU': 4}}``."""
+    """Return a fact of a finding as words: ``VCPU 4 on host1`` for ``{'host1': {'VCPU': 4}}``."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -111,7 +111,7 @@ def format_amounts_with_units(resources: Resources) -> str:
 
 
 def format_value(value: object) -> str:
-    """Return a value as text without the punctuation of JSON, as far as it stays clear."""
+    """Return any value as text: ``used 9, capacity 8`` for ``{'used': 9, 'capacity': 8}``."""
     if value is None:
         return ''
     if isinstance(value, Mapping):

@@ -42,7 +42,7 @@ def format_failure(failure: errors.PlacementError, hint: str = '') -> Iterator[s
 
 
 def _format_message(failure: errors.PlacementError) -> Iterator[str]:
-    """Yield the lines of an error message."""
+    """Yield the lines of the message of an error, without hint and next steps."""
     # Not loaded before something is wrong.
     from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 
@@ -90,7 +90,7 @@ def _format_undecided_rows(failure: Undecided) -> Iterator[str]:
     yield format_next_steps(_DECIDE)
 
 
-def _format_causes(facts: Iterable[Cause]) -> Iterator[str]:
+def _format_causes(causes: Iterable[Cause]) -> Iterator[str]:
     """Yield a line for each cause; one line names all trees that have the same cause."""
-    sentences = ((fact.tree, fact.sentence) for fact in facts)
+    sentences = ((cause.tree, cause.sentence) for cause in causes)
     yield from (f'  {line}' for line in merge_alike_sentences(sentences))

@@ -57,7 +57,7 @@ def describe_unread_lists(reasons: Mapping[str, str]) -> Iterator[str]:
 
 
 def list_omitted_checks(audit: Audit) -> list[str]:
-    """Return the checks that were not made, grouped by the missing lists."""
+    """Return a text for each reason why checks were not made: their IDs, and the missing lists."""
     lists = (
         (id, ' and '.join(name if ' ' in name else f'--{name}' for name in lacking))
         for id, lacking in audit.left_out.items()
@@ -103,7 +103,7 @@ def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
 def describe_waiting_subjects(
     cloud: Cloud, subjects: Iterable[str], findings: Iterable[Finding]
 ) -> Iterator[str]:
-    """Yield for each subject without a finding that is migrating what it waits for."""
+    """Yield why there is no finding about each subject that migrates, or is about to move."""
     found = {finding.subject for finding in findings}
     for uuid in subjects:
         migration, server = cloud.judge.find_migration(uuid), cloud.servers.get(uuid)

@@ -50,7 +50,7 @@ class PictureNode:
 
 
 class PictureRow(NamedTuple):
-    """The providers of a tree before and after a plan; or all those of a cloud, without a name."""
+    """The providers of a tree before and after a plan, or all in a picture without a plan."""
 
     sides: Sequence[Sequence[PictureNode]]
     name: str = ''

@@ -234,7 +234,7 @@ def _make_metrics(samples: Mapping[str, Samples]) -> list[Metric]:
 
 
 def _sample_inventories(snapshot: Snapshot) -> dict[str, Samples]:
-    """Return the amounts of each inventory, by the names of metrics."""
+    """Return the samples of all inventories, by the name of the metric."""
     samples: dict[str, list[tuple[Sequence[str], float]]] = {
         name: []
         for name, (labels, _) in _METRICS.items()
@@ -259,6 +259,7 @@ def _sample_inventories(snapshot: Snapshot) -> dict[str, Samples]:
 
 
 def _sample_project_usage(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
+    """Return the usage of projects by UUID, name and class."""
     lines = usage.sum_by_subject(snapshot, 'project')
     return sorted(
         ((line.subject, names.get(line.subject, ''), line.resource_class), line.used)

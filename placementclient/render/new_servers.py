@@ -58,7 +58,7 @@ def _summarize_room(new: NewServers, decision: RoomDecision) -> str:
 
 
 def _describe_least_moves(cloud: DrainCloud, decision: RoomDecision) -> Iterator[str]:
-    """Yield a sentence about the proved least number of moves, or about uncertain servers."""
+    """Yield sentences: which servers can perhaps not move, and the proved least number of moves."""
     fewest, number = decision.bound, len(decision.moves)
     if decision.verdict is DrainVerdict.DEPENDS:
         yield describe_uncertain_servers(cloud, [server.server for server in decision.leaving])

@@ -77,7 +77,7 @@ def _format_warnings(plan: Plan) -> Iterator[str]:
 
 
 def list_warnings(changes: Iterable[Change]) -> Iterator[str]:
-    """Yield the warnings about some trees; equal ones of several trees are one."""
+    """Yield the warnings of changes as text; equal ones of several trees are one."""
     return merge_alike_sentences(
         (change.root_provider_name, warning.message)
         for change in changes

@@ -34,7 +34,7 @@ _TREES = ('tree', 'state', 'reason')
 
 
 class DeviationVerdict(enum.StrEnum):
-    """A verdict on a deviation from a plan."""
+    """The meaning of a deviation from a plan."""
 
     #: The plan is made in part, or what it made is gone.
     DAMAGED = 'damaged'
@@ -51,7 +51,7 @@ def list_tree_results(run: Outcome) -> Output:
 
 
 def summarize_run(run: Outcome) -> str:
-    """Return how many trees are in each state, or why a run stopped."""
+    """Return how many trees are in each state; of a stopped run, why, and how many are done."""
     if run.stopped is None:
         return summarize_states(
             (tree.root_provider_name, _describe_state(tree)) for tree in run.trees
@@ -115,7 +115,7 @@ def advise_planning_again(
 
 
 def _suggest_restorations(restorations: Sequence[str], plan_path: str) -> Iterator[str]:
-    """Yield the commands that give providers their totals back, then that of the plan."""
+    """Yield the commands that restore totals of providers, then the one that applies the plan."""
     yield from restorations[:_MOST_RESTORATIONS]
     if more := len(restorations[_MOST_RESTORATIONS:]):
         yield f'Do the same for {format_count(more, "more tree")}, by the reasons in the table'
@@ -123,7 +123,7 @@ def _suggest_restorations(restorations: Sequence[str], plan_path: str) -> Iterat
 
 
 def _suggest_restoring_total(planned: Change | None, obstacle: str) -> str:
-    """Return the command that gives a provider the total back that a plan moves; else empty."""
+    """Return the command that restores the total that a plan moves; empty for other obstacles."""
     match = _LOST_TOTAL.fullmatch(obstacle)
     state = planned.before.find_by_name(match['provider']) if planned and match else None
     if match is None or state is None or match['name'] not in state.inventories:
@@ -226,7 +226,7 @@ def list_deviations(changes: Iterable[Change], deviations: Iterable[Finding]) ->
 
 
 def judge_deviation(deviation: Finding) -> DeviationVerdict:
-    """Return the verdict on a deviation from a plan."""
+    """Return whether a deviation is damage, still to be made, or a later change by others."""
     if deviation.is_error:
         return DeviationVerdict.DAMAGED
     return (

@@ -103,7 +103,7 @@ def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
 
 
 def _format_usages(state: ProviderState) -> Iterator[str]:
-    """Yield a text for each class of a provider: the usage and the capacity."""
+    """Yield a text for each class of a provider: ``VCPU 4/64 (ratio 4)``."""
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join(describe_reserved_and_ratio(inventory))
         amount = f'{name} {state.used(name)}/{inventory.capacity}'

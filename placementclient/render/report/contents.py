@@ -188,7 +188,7 @@ def measure_fills_after(change: Change) -> dict[str, dict[str, Fill]]:
 
 
 def compare_fills(changes: Iterable[Change]) -> list[FillChange]:
-    """Return usage and capacity of each class, before and after changes of providers."""
+    """Return the sums of usage and capacity of each class before and after some changes."""
     first: dict[str, Fills] = {}
     last: dict[str, Fills] = {}
     for tree in changes:

@@ -83,7 +83,10 @@ def _make_wave(number: int, moves: list[_DrainedMove]) -> Wave:
 def _compare_host_fills(
     snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
 ) -> Iterator[FillChange]:
-    """Yield the usage of each class on each host before the first move and after the last one."""
+    """Yield the usage of each class on each host before and after all moves.
+
+    :param names: of the hosts
+    """
     last = {move.server: move.allocations for move in moves}
     changes = sum_gains(
         (snapshot.consumers.get(server, Consumer(server)).allocations, after)

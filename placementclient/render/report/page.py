@@ -174,7 +174,7 @@ def _read_page_file(name: str) -> str:
 
 
 def _make_content_security_policy(sheet: str, script: str) -> str:
-    """Return the policy that allows one style sheet and one script, by their digests."""
+    """Return the policy that allows only one style sheet and one script, by their digests."""
     digests = [
         f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
         for part in (sheet, script)

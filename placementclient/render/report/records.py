@@ -36,9 +36,7 @@ T = TypeVar('T')
 class _Numbering(dict[T, int]):
     """Values with their positions in a list.
 
-    A value that is looked up for the first time gets the next position; so the keys in their order
-    are
-    the list.
+    A value that is looked up for the first time gets the next position.
     """
 
     def __missing__(self, value: T) -> int:
