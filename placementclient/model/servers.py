@@ -310,17 +310,12 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
         return tuple(filter(None, (self.source_compute, self.source_node)))
 
     @property
-    def destinations(self) -> tuple[str, ...]:
-        """Return the names of the host that the server goes to."""
-        return tuple(filter(None, (self.dest_compute, self.dest_node)))
-
-    @property
     def is_over(self) -> bool:
         return self.status in _SUCCESS | _FAILURE
 
     @property
     def ended_at(self) -> str | None:
-        """Return the time when the server arrived; ``None`` if that is not known.
+        """Return the time when the migration ended; ``None`` if that is not known.
 
         Nova writes again into the record of an evacuation when its source comes back, maybe after
         the server has moved there.
