@@ -215,7 +215,7 @@ class SubmitReshape(base.PlacementCommand):
 def _send_file_as_body(
     command: base.PlacementCommand, send: Callable[[Client, Mapping[str, object]], object]
 ) -> None:
-    """Send the document in the file of ``--file`` as the body of a request."""
+    """Send the document of ``--file`` as a body with ``send``, a function of the API."""
     from placementclient.files import disk, kinds
 
     try:

@@ -54,7 +54,7 @@ class _StoreInGroup(argparse.Action):
 
 
 def _get_groups(namespace: argparse.Namespace) -> dict[str, argparse.Namespace]:
-    """Return the request groups of a namespace, to read or to add to: options by suffix."""
+    """Return the options of each request group by suffix: the mapping in the namespace itself."""
     groups: dict[str, argparse.Namespace] = vars(namespace).setdefault(_GROUPS, {})
     return groups
 

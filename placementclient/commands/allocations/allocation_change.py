@@ -241,8 +241,10 @@ class ResizeAllocation(ChangeCommand):
     ) -> str:
         """Return the UUID of the given or the only provider where a consumer has a class.
 
-        :param amount: the desired one
+        :param name: the resource class
+        :param amount: the desired one, for the error
         :param provider: the UUID of the given one; ``None``: the only one that has the class
+        :raises errors.PlacementError: if no provider has the class, or several have it
         """
         holding = [
             uuid
@@ -273,7 +275,7 @@ class ResizeAllocation(ChangeCommand):
         return holding[0]
 
     def _advise_adding_class(self, consumer: Consumer, name: str, amount: int) -> str:
-        """Return the command that writes all that a consumer holds, and a class more."""
+        """Return advice: the command that writes all that a consumer holds, and a class more."""
         names = api.resource_provider.read_names(self.client, consumer.allocations)
         provider = self.args.provider or (min(names.values()) if len(names) == 1 else 'PROVIDER')
         held = [(names.get(uuid, uuid), part) for uuid, part in consumer.allocations.items()]

@@ -60,7 +60,7 @@ class _ServerRequest(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """The request to explain.
+    """The request to explain: that of the operator, or that of Nova for a server.
 
     :ivar places: names for the IDs of aggregates in the output
     :ivar second: the request that Nova sends if the first has no candidates; None: there is none
@@ -74,7 +74,7 @@ class _Question(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """A request, its explanation, and the trees that Placement grants for Nova's second request."""
+    """A question, its explanation, and the trees for its second request (None: not counted)."""
 
     question: _Question
     explanation: Explanation
@@ -185,7 +185,7 @@ class ExplainCandidate(DocumentCommand):
         return _Answer(question, explanation, fallback)
 
     def _explain_known_names(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
-        """Explain a request by requests to Placement, without the names that it does not know."""
+        """Explain a request by asking Placement, without the names that Placement does not know."""
         from placementclient.insight.candidates.explanation import explain_request
         from placementclient.producers import inquiry
 
@@ -260,7 +260,7 @@ class ExplainCandidate(DocumentCommand):
         return _Question(requests[0], server.places, second, server)
 
     def _make_request_and_warn(self, has_owner_trait: bool | None) -> _ServerRequest:
-        """Return Nova's request for the server or the flavor; warn of the parts that it lacks.
+        """Return Nova's request for ``--server`` or ``--flavor``; warn of what it leaves out.
 
         :param has_owner_trait: whether the request has the trait OWNER_NOVA; None: unknown
         """
@@ -314,10 +314,11 @@ class ExplainCandidate(DocumentCommand):
         has_owner_trait: bool | None,
         group_uuid: str | None = None,
     ) -> _ServerRequest:
-        """Return Nova's request for a server; raise Refusal, with names, if Nova refuses it.
+        """Return Nova's request for a server, with the names for its output.
 
         :param has_owner_trait: whether the request has the trait OWNER_NOVA; None: unknown
         :param group_uuid: the UUID of the server's group, if it has one
+        :raises Refusal: if Nova refuses the request; aggregates and project have names in it
         """
         from placementclient.nova.server_parts import Refusal
 

@@ -175,7 +175,7 @@ def _refuse_servers_without_flavors(servers: list[Server]) -> None:
 
 
 def _list_compared_facts(server: Server) -> tuple[object, ...]:
-    """Return the facts of a server that decide its allocations, for a comparison."""
+    """Return the facts on which the allocations of a server depend, to compare two records."""
     flavor = server.flavor and replace(server.flavor, name='', id=None, is_public=True)
     owner = server.project_id, server.user_id
     return owner, server.node, server.task, server.state, flavor, server.boots_from_volume
@@ -187,12 +187,14 @@ def _is_old_file(path: str) -> bool:
 
 
 def _join_servers(lists: list[list[Server]]) -> list[Server]:
+    """Return the servers of several lists, each by its latest record."""
     from placementclient.model.servers import join_servers
 
     return list(join_servers({s.uuid: s for s in servers} for servers in lists).values())
 
 
 def _select_servers(servers: list[Server], uuids: list[str]) -> list[Server]:
+    """Return the servers with some UUIDs, or all if none is given; refuse an unknown UUID."""
     by_uuid = {server.uuid: server for server in servers}
     for uuid in uuids:
         if uuid not in by_uuid:

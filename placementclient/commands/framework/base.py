@@ -94,6 +94,7 @@ class Lister(PlacementCommand, command.Lister):
         return 'text' if self.formatter_namespace == LINES and is_seen else 'table'
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return a parser with the options of the command, and ``--wide`` for its table."""
         parser = super()._new_parser(prog_name)
         parser.add_argument_group(OUTPUT).add_argument(
             '--wide',
@@ -103,7 +104,7 @@ class Lister(PlacementCommand, command.Lister):
         return parser
 
     def check_options(self) -> None:
-        """Refuse wrong options; print a table where lines of text are impossible."""
+        """Refuse wrong options; choose a table in place of lines of text that are impossible."""
         if self.args.formatter == 'text' and (self.args.wide or not self.can_print_text()):
             self.args.formatter = 'table'
         super().check_options()
@@ -115,7 +116,7 @@ class Lister(PlacementCommand, command.Lister):
     def format_lines(
         self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
     ) -> Iterable[str]:
-        """Return the lines of rows for ``-f text``; a command with :data:`LINES` defines it.
+        """Return the lines of rows for ``-f text``; each command with this format defines it.
 
         :param names: the names of the columns
         :param width: the length of the longest line, in characters

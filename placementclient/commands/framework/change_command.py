@@ -77,6 +77,7 @@ class ChangeCommand(base.Lister):
     def format_lines(
         self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
     ) -> Iterable[str]:
+        """Return the lines of a table of changes for ``-f text``."""
         from placementclient.render import changes
 
         return changes.format_rows(names, rows, width)
@@ -89,7 +90,7 @@ class ChangeCommand(base.Lister):
         return self.show_or_apply_plan(self.make_plan(producer), producer)
 
     def make_plan(self, producer: Producer) -> Plan:
-        """Return the plan of a producer; refuse a wrong ``--plan`` or ``--dry-run`` first."""
+        """Return the plan of a producer; refuse ``--plan`` with ``--dry-run``, or a used file."""
         if self.args.plan and self.args.dry_run:
             raise UsageError('--plan and --dry-run exclude each other')
         if self.args.plan:
@@ -188,6 +189,7 @@ def _list_change_rows(plan: Plan) -> list[ChangeRow]:
 
 
 def _add_provider_names(change: Change, error: PlacementError) -> PlacementError:
+    """Return an error of a change with the names of its providers for their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error
     states = (*change.before.walk(), *change.after.walk())
@@ -212,7 +214,7 @@ def is_plan_only(command: ChangeCommand) -> bool:
 def refuse_applied_plan(path: str, overwrite: bool) -> None:
     """Raise an error that names a free path if a file has a plan that was applied.
 
-    :param overwrite: whether the operator allows it
+    :param overwrite: whether the operator allows to overwrite the plan
     """
     journal_path = get_journal_path(path)
     if not overwrite and os.path.exists(journal_path):

@@ -48,7 +48,7 @@ def read_selected_snapshot(
 
     :param workers: the number of trees that are read at the same time
     :param is_steady: whether a tree that changes during each reading of Placement is an error; for
-        a file, :func:`refuse_unsteady_trees` says so
+        those of a file, call :func:`refuse_unsteady_trees`
     """
     if command.args.snapshot:
         snapshot = read_snapshot(command, command.args.snapshot)
@@ -104,6 +104,11 @@ def _capture_trees(
     *,
     is_steady: bool = False,
 ) -> Snapshot:
+    """Return a snapshot of Placement, and warn of trees that changed during each reading.
+
+    :param trees: the names or UUIDs of the roots; empty: all
+    :param is_steady: whether such a tree is an error
+    """
     from placementclient.reading import capture
 
     with progress.show_progress(command) as show:

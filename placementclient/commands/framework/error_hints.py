@@ -43,7 +43,7 @@ class ErrorHints:
         args: argparse.Namespace,
         command_line: Sequence[str],
     ) -> str:
-        """Return a hint to follow an error: the origin of a wrong URL, or similar names that exist.
+        """Return a hint to follow an error, or an empty text: the origin of a URL, similar names.
 
         :param client: the client, if the command has used it
         :param args: the options of the command
@@ -72,9 +72,9 @@ class ErrorHints:
 
 
 def _describe_url_source(url: str, *, is_named: bool) -> str:
-    """Return a sentence on the option or variable that has a URL, and on a missing scheme.
+    """Return the end of an error: the option or variable that has a URL, and a missing scheme.
 
-    :param is_named: whether the error has the URL itself
+    :param is_named: whether the error names the URL already
     """
     from placementclient.client import unreachable
 

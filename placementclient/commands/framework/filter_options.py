@@ -122,7 +122,7 @@ def resolve_aggregate_groups(
     """Return groups of aggregates with UUIDs in place of names.
 
     :param groups: UUIDs or names in Nova, joined by commas
-    :param client: asks Nova for the UUIDs of names, if the catalog has Nova; ``None``: names stay
+    :param client: asks Nova for the UUIDs of names, if there is a catalog; ``None``: names stay
     """
     # osc-placement also takes the forms of the API: in:UUID,UUID and !UUID.
     return tuple(
@@ -138,7 +138,8 @@ def find_aggregate_uuids(
 ) -> list[str]:
     """Return the UUIDs of aggregates that are given by UUID or by name in Nova.
 
-    :param is_checked: whether a name that Nova does not have is an error
+    :param is_checked: whether a name is an error if there is no catalog of services; else it stays
+    :raises errors.BadArgument: if Nova does not have a name, or does not answer
     """
     if all(map(is_uuid, names)):
         return list(map(normalize_uuid, names))
@@ -148,7 +149,7 @@ def find_aggregate_uuids(
 
 
 def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
-    """Return the amounts of ``['VCPU=2,DISK_GB=9', 'VCPU=4']`` by class: the last one counts.
+    """Return the amounts of ``['VCPU=2,DISK_GB=9', 'VCPU=4']`` by class, the last of each.
 
     :raises errors.BadArgument: if an argument has another form
     """

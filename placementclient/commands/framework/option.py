@@ -102,7 +102,7 @@ class Option:
 
     @property
     def effective_since(self) -> Microversion:
-        """The lowest microversion whose requests can carry the value of the option."""
+        """The lowest microversion that requires the option, or if none does, that has it."""
         return max(self.since, self.required_since or LOWEST)
 
     def is_set(self, parsed_args: argparse.Namespace) -> bool:
@@ -171,7 +171,7 @@ def _find_option_of_wrong_file(
 def describe_ignored_options(
     options: Sequence[Option], parsed_args: argparse.Namespace, version: Microversion
 ) -> Iterator[str]:
-    """Yield a sentence, that of osc-placement, on given options that the microversion ignores."""
+    """Yield a sentence, as osc-placement words it, on options that the microversion ignores."""
     conditional = [option for option in options if option.required_since]
     given = [option.required_since for option in conditional if option.is_set(parsed_args)]
     for since in dict.fromkeys(given):

@@ -184,7 +184,7 @@ class PlacementCommand(command.Command):
 
     @abc.abstractmethod
     def execute(self) -> object:
-        """Run the command after its options were checked; return columns and values to print."""
+        """Run the command after its options were checked; return what it prints, or its status."""
 
     def check_options(self) -> None:
         """Refuse unusable paths, and options of other microversions, before the first request."""
@@ -232,7 +232,7 @@ class PlacementCommand(command.Command):
         return self.column_names
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse a column of ``-c`` that the table does not have."""
+        """Refuse columns of ``-c`` that the table lacks, or warn as osc-placement does."""
         # Commands of osc-placement only warn beside other columns, which depend on the version.
         normalized = set(map(normalize_column, names))
         unknown = [name for name in self.args.columns if normalize_column(name) not in normalized]
@@ -387,7 +387,7 @@ class PlacementCommand(command.Command):
 
 
 def _discard_further_output(stdout: TextIO) -> None:
-    """Discard further output: at its end, Python would print the error again."""
+    """Discard further output: when Python ends, it would print the error again."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())

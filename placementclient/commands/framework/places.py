@@ -66,7 +66,7 @@ class PlaceNames:
         return f'{words} {"".join(names.get(part, part) for part in parts)}'
 
     def _describe_zone_or_project(self, uuids: Set[str]) -> str | None:
-        """Return ``zone NAME``, or the like for a project, if it has exactly these aggregates."""
+        """Return ``zone NAME`` or ``aggregate of project NAME`` that has just these aggregates."""
         aggregates = self._read_aggregates()
         for zone in {aggregate.zone for aggregate in aggregates if aggregate.uuid in uuids}:
             if zone and uuids == {item.uuid for item in aggregates if item.zone == zone}:

@@ -97,7 +97,9 @@ def select_trees(
 def select_planned_trees(
     plan: Plan, command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
-    """Return the root UUIDs or names of the trees of a plan that the options select.
+    """Return the UUIDs of the roots of the trees of a plan that the options select.
+
+    Without ``--all`` and conditions, that is ``--tree`` as it is given; empty: all trees.
 
     :param snapshot: has the trees for patterns and conditions, if one is read
     :raises errors.NoSuchProvider: if the plan has no such tree

@@ -111,9 +111,9 @@ def read_scheduling_options(
     def read_list(
         name: str, source: ListSource[T], value: str | None, *, is_needed: bool = False
     ) -> T | None:
-        """Return the records of a list; None, with an entry in ``unknown``, if its service fails.
+        """Return the records of a list; None, and a note in ``unknown``, if its service fails.
 
-        :param name: the name of the list in that entry
+        :param name: the name of the list in the note
         :param value: the value of its option
         :param is_needed: whether the service is asked without the option
         """
@@ -165,7 +165,7 @@ def read_scheduling_options(
 
 
 def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | None:
-    """Return the aggregates of each segment of a network, by ID; None without a file."""
+    """Return the aggregates of segments, by the ID of a subnet or network; None without a file."""
     from placementclient.files import disk, kinds
     from placementclient.nova import host_records
 

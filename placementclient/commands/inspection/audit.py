@@ -123,7 +123,7 @@ class AuditCloud(ChangeCommand):
         return bool(self.args.fix or self.args.plan or self.args.dry_run)
 
     def check_options(self) -> None:
-        """Refuse wrong options; print the description of a check as text."""
+        """Refuse wrong options; print the check of ``--explain`` as text, not as a table."""
         if self.args.assume and self._is_fixing:
             raise errors.UsageError(
                 '--assume changes nothing: leave out --fix, --dry-run and --plan'
@@ -138,6 +138,7 @@ class AuditCloud(ChangeCommand):
     def format_lines(
         self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
     ) -> Iterable[str]:
+        """Return the lines of findings, changes or one check for ``-f text``."""
         from placementclient.insight.audit.checks import CHECKS
         from placementclient.render import audit_checks, findings
 
@@ -283,6 +284,7 @@ class AuditCloud(ChangeCommand):
         }
 
     def _make_freeing_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> FreeingProof:
+        """Return the proof for freeing consumers; refuse a ``--gone`` that still exists."""
         from placementclient.producers.proof import FreeingProof
 
         proof = FreeingProof(
@@ -300,7 +302,7 @@ class AuditCloud(ChangeCommand):
     ) -> tuple[list[Finding], dict[int, str]]:
         """Ask Nova for the record of each consumer that a repair would free.
 
-        :return: the findings, without unproved repairs, and the reasons of these by number
+        :return: the findings, without unproved repairs, and the reasons by their numbers
         """
         from placementclient.producers import repair
         from placementclient.render import findings as tables
@@ -330,7 +332,7 @@ class AuditCloud(ChangeCommand):
             self.log.warning(f'Incomplete: {refused} of {check_count} checks not made')
 
     def _log_left_out_checks(self, audit: Audit) -> None:
-        """Log the number of checks that lack a list, and with ``-v`` their names."""
+        """Log how many checks lack a list, with ``-v`` also which; refuse them with ``--id``."""
         from placementclient.render import findings
 
         groups = findings.list_omitted_checks(audit)

@@ -111,7 +111,9 @@ class ShowCapacity(base.Lister):
         before = cloud_options.read_snapshot(self, self.args.snapshot)
         after = cloud_options.apply_assumptions(self, before).snapshot
         is_of_servers = self.args.fits is not None or self.args.flavors
-        output = (self._list_fits if is_of_servers else self._list_totals)(before, after)
+        output = (self._make_fits_table if is_of_servers else self._make_totals_table)(
+            before, after
+        )
         if self.args.by != 'aggregate' or not self.args.aggregates:
             return output
         from placementclient.render import capacity as tables
@@ -119,8 +121,8 @@ class ShowCapacity(base.Lister):
         aggregates = service_lists.get_sources().aggregates.read(self, self.args.aggregates)
         return tables.add_aggregate_names(output, {item.uuid: item.name for item in aggregates})
 
-    def _list_totals(self, before: Snapshot, after: Snapshot) -> base.Output:
-        """Return the rows of capacity and usage; with ``--diff``, those that the changes affect."""
+    def _make_totals_table(self, before: Snapshot, after: Snapshot) -> base.Output:
+        """Return the table of capacity and usage, or of ``--diff``; set the exit status."""
         from placementclient.insight.capacity import totals
         from placementclient.render import capacity as tables
 
@@ -144,8 +146,8 @@ class ShowCapacity(base.Lister):
             self.explanation = tables.suggest_shorter_table(output, by, compares=self.args.diff)
         return output
 
-    def _list_fits(self, before: Snapshot, after: Snapshot) -> base.Output:
-        """Return the rows of how many servers fit; with ``--diff``, those that changes affect."""
+    def _make_fits_table(self, before: Snapshot, after: Snapshot) -> base.Output:
+        """Return the table of how many servers fit, with ``--diff`` only of what changes."""
         from placementclient.render import capacity as tables
 
         by = self.args.by

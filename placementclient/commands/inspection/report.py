@@ -107,7 +107,7 @@ class WriteReport(base.PlacementCommand):
             self.exit_status = ExitStatus.DIFFERS if is_wrong else ExitStatus.ERROR
 
     def _warn_of_missing_lists(self, audited: AuditedCloud) -> None:
-        """Warn of lists that were refused or are missing; the page has the checks left out."""
+        """Warn of lists that are missing or refused, and of servers that audit could not judge."""
         from placementclient.render import findings
 
         cloud, result, lists = audited

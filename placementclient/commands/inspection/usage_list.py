@@ -103,11 +103,11 @@ class ListUsage(base.Lister):
             if getattr(self.args, option) and not has_column:
                 raise errors.UsageError(f'--{option} is for --by {subject}')
 
-    def _hint_at_name_option(self, by: str) -> None:
+    def _hint_at_name_option(self, subject: str) -> None:
         """Log a hint at the option that adds names of projects, users or servers."""
-        option = _NAME_OPTIONS.get(by)
+        option = _NAME_OPTIONS.get(subject)
         if option and not getattr(self.args, option) and self.app.stderr.isatty():
-            service = 'nova' if by == 'consumer' else 'keystone'
+            service = 'nova' if subject == 'consumer' else 'keystone'
             self.log_hint(f'Names of {option}: add --{option} {service}, or --{option} FILE')
 
     def _read_names(self, subject: str) -> Mapping[str, str]:

@@ -291,7 +291,7 @@ class ReplaceInventories(ChangeCommand):
     def _set_or_preview_inventories(
         self, uuid: str, fields: Mapping[str, Fields]
     ) -> Mapping[str, Fields]:
-        """Set the inventories of a provider; return the fields of all of them by class."""
+        """Set the inventories of a provider, or with ``--dry-run`` not; return all, by class."""
 
         def read_and_write() -> Mapping[str, Fields]:
             current = api.inventory.list(self.client, uuid)

@@ -88,11 +88,12 @@ def parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
     return inventories
 
 
-def _parse_value(name: str, field: str, text: str) -> int | float:
-    filter_options.refuse_plus_sign(name if field == 'total' else f'{name}:{field}', text)
+def _parse_value(resource_class: str, field: str, text: str) -> int | float:
+    subject = f'{resource_class}:{field}'
+    filter_options.refuse_plus_sign(subject if field != 'total' else resource_class, text)
     if field != 'allocation_ratio':
-        return filter_options.parse_whole_number(text, f'{name}:{field}')
+        return filter_options.parse_whole_number(text, subject)
     try:
         return parse_ratio(text)
     except argparse.ArgumentTypeError as reason:
-        raise errors.BadArgument(f'{name}:{field}={reason}') from None
+        raise errors.BadArgument(f'{subject}={reason}') from None

@@ -91,7 +91,7 @@ class CheckApi(base.Lister):
         return self.list_column_names(), rows
 
     def _check_needs(self, release: str, needed: Microversion) -> list[NeedRow]:
-        """Return a row for each need of a release; if one is not met, set the ending.
+        """Return a row for each need of a release; set the last sentence if one is not met.
 
         The exit status is set only if the service is too old for the release.
 

@@ -68,6 +68,6 @@ class ShowUsage(base.Lister):
 
 
 def _insert_consumer_count(usage: Usage) -> dict[str, int | None]:
-    """Return the amounts of a consumer type by class; second, ``consumer_count`` or ``None``."""
+    """Return the amounts of a consumer type by class, with ``consumer_count`` put second."""
     amounts = iter(usage.resources.items())
     return dict([*itertools.islice(amounts, 1), ('consumer_count', usage.consumer_count), *amounts])

@@ -58,8 +58,8 @@ class DemonstrateReshape(base.PlacementCommand):
             )
 
     @contextlib.contextmanager
-    def _run_embedded_placement(self, folder: Path, name: str) -> Iterator[None]:
-        """In the block, run an embedded Placement with its database in a folder, and work there."""
+    def _run_embedded_placement(self, folder: Path, snapshot_name: str) -> Iterator[None]:
+        """In the block, work in a folder with an embedded Placement that has the named snapshot."""
         from keystoneauth1.session import Session
 
         from placementclient.client import http, microversion
@@ -74,7 +74,7 @@ class DemonstrateReshape(base.PlacementCommand):
             with resources.as_file(data) as files:
                 left_out = shutil.ignore_patterns(_CLOUD, _START)
                 shutil.copytree(files, '.', ignore=left_out, dirs_exist_ok=True)
-                restore.load_snapshot(self._scratch, disk.read_snapshot(str(files / name)))
+                restore.load_snapshot(self._scratch, disk.read_snapshot(str(files / snapshot_name)))
             yield
 
     def _show_reshape(self) -> None:

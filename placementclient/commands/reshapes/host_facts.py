@@ -113,7 +113,7 @@ class WriteAssignments(base.Lister):
         return _report_contradictions(self, contradictions, snapshot)
 
     def _assign_devices(self, snapshot: Snapshot | None) -> tuple[Results, ExplainedScope]:
-        """Return the assignments that host facts prove, and the consumers to compare with them.
+        """Return the assignments that host facts prove, and the consumers that need assignments.
 
         :param snapshot: has the allocations to compare the facts with; None: they are not compared
         """
@@ -133,7 +133,7 @@ class WriteAssignments(base.Lister):
         return assignments.assign_mediated_devices(hosts, snapshot, by_type, default), scope
 
     def _assign_dedicated_cpus(self, snapshot: Snapshot) -> tuple[Results, ExplainedScope]:
-        """Return the assignments of dedicated CPUs, and the consumers to compare with them."""
+        """Return the assignments of dedicated CPUs, and the consumers that need assignments."""
         from placementclient.hosts import pinned
         from placementclient.hosts.balance import ExplainedScope
         from placementclient.nova.images import Images

@@ -54,7 +54,7 @@ def describe_hosts_running_nova_compute(hosts: Sequence[str]) -> str:
 def find_hosts_running_nova_compute(
     command: base.PlacementCommand, changes: Iterable[Change]
 ) -> list[str]:
-    """Return the names of the hosts of some trees whose nova-compute is up.
+    """Return the hosts of changed trees whose nova-compute is up, by name.
 
     If Nova cannot be asked, that is logged, and the list is empty.
     """
@@ -188,7 +188,10 @@ class PlanReshape(base.ShowOne):
         return tuple(fields), tuple(fields.values())
 
     def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
-        """Return the snapshot, all providers (None: Placement is not asked), and selected trees."""
+        """Return the snapshot, all providers, and the names or root UUIDs of the selected trees.
+
+        Instead of all providers None if the snapshot has them, or is a file; no names: all trees.
+        """
         if self.args.snapshot:
             from placementclient.files import disk
 

@@ -217,7 +217,7 @@ def _read_plan(command: base.Lister) -> tuple[Plan, Sequence[str]]:
 def _describe_unapplied_changes(
     command: base.Lister, plan: Plan, changes: Sequence[Change]
 ) -> list[str]:
-    """Return the size of those changes that are not applied by the journal; empty without any."""
+    """Return a line on the changes that the journal does not have as applied; empty without."""
     from placementclient.changes.journal import read_records
     from placementclient.changes.records.plans import get_plan_digest
     from placementclient.model.outcomes import TreeState

@@ -136,6 +136,7 @@ class DiffSnapshot(base.Lister):
     def format_lines(
         self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
     ) -> Iterable[str]:
+        """Return the differences as sentences for ``-f text``; the rows are not needed."""
         from placementclient.render.lines import wrap_lines
 
         return wrap_lines(self._texts, width)

@@ -167,7 +167,7 @@ def _select_tree_names(
 
 
 def _make_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
-    """Yield the trees of a snapshot that have some roots; all without any."""
+    """Yield the trees of a snapshot with these UUIDs of roots; without roots, all trees."""
     from placementclient.model.trees import Tree
     from placementclient.placing.topology import Topology
 
@@ -181,7 +181,7 @@ def _make_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]
 def _draw_trees(
     command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, object]
 ) -> TextOutput:
-    """Return trees as text, with bars and colours on a terminal, and the given data."""
+    """Return trees as lines, with bars and colours on a terminal, beside data for ``-f json``."""
     from placementclient.render import trees as render
     from placementclient.render.lines import wrap_lines
 
