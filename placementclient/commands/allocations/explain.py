@@ -151,7 +151,6 @@ class ExplainCandidate(DocumentCommand):
         return bool(self.args.flavor or self.args.server)
 
     def _refuse_wrong_option_combinations(self) -> None:
-        """Refuse options that exclude each other, and those of a server without a server."""
         if self.args.flavor and self.args.server:
             raise UsageError('--server has a flavor: leave out --flavor')
         if self._is_for_server:
@@ -194,7 +193,6 @@ class ExplainCandidate(DocumentCommand):
         return explain_request(request, index, ask, self.args.hosts)
 
     def _has_host_with_owner_trait(self) -> bool:
-        """Return whether Placement has a compute node with the trait OWNER_NOVA."""
         from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
 
         owned = Filter(required=(COMPUTE_NODE, OWNER_NOVA))

@@ -209,7 +209,6 @@ class FittedFormatter:
         return '\n'.join(shown)
 
     def _warn_of_hidden_and_cut(self, hidden: Sequence[str]) -> None:
-        """Warn of hidden columns and of cut texts."""
         names = f'Hidden columns: {", ".join(hidden)}' if hidden else ''
         cut = 'Some texts are cut' if self._is_cut else ''
         if names or cut:
@@ -260,7 +259,6 @@ def _cut_heading(name: str, width: int) -> str:
 
 
 def _compute_table_width(widths: Sequence[int]) -> int:
-    """Return the width of a table with its borders."""
     return sum(widths) + 3 * len(widths) + 1
 
 

@@ -224,7 +224,6 @@ class PlanDrain(base.Lister):
             self.exit_status = self.exit_status or errors.ExitStatus.ERROR
 
     def _refuse_wrong_option_combinations(self) -> None:
-        """Refuse options that exclude each other, and a command without hosts."""
         if self.args.rolling and self.args.lose:
             raise errors.UsageError('--rolling and --lose contradict each other')
         if self.args.batch and not self.args.rolling:
@@ -329,7 +328,7 @@ class PlanDrain(base.Lister):
         return new_servers.answer_new_servers(cloud, new, decision)
 
     def _check_losses(self, cloud: DrainCloud, hosts: Sequence[str]) -> HostFailures:
-        """Check the losses of as many hosts as ``--lose`` says; set the last sentences."""
+        """Find which ``--lose`` hosts cannot fail together; set the last sentences."""
         from placementclient.insight.drain import host_failure
         from placementclient.render import host_failures
 

@@ -77,7 +77,6 @@ class CreateInventory(base.ShowOne):
         return _write_inventory(self, api.inventory.create, self._refuse_existing_class)
 
     def _refuse_existing_class(self, present: Mapping[str, Inventory]) -> None:
-        """Refuse a class of which the provider has inventory already."""
         name, provider, total = self.args.resource_class, self.args.provider, self.args.total
         if name in present:
             raise errors.BadArgument(
@@ -219,7 +218,6 @@ class ReplaceInventories(ChangeCommand):
         return self._set_one_provider(fields)
 
     def _refuse_wrong_option_combinations(self) -> None:
-        """Refuse a command without providers, and options that do not go with the chosen ones."""
         provider, is_aggregate = self.args.provider, self.args.aggregate
         bare = [text for text in self.args.resource or () if '=' not in text]
         if provider and bare and re.fullmatch('[0-9.]+', provider):
