@@ -35,7 +35,9 @@ from placementclient.render.free_amounts import (
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
 _ADD_REQUESTS = 'Add --requests nova, or --requests FILE, to read what they require'
-_PLAN_WITH_REQUESTS = 'Plan again, and add --requests nova, or --requests FILE (see --help)'
+_PLAN_WITH_REQUESTS = (
+    'Before you move a server, plan again with --requests nova or FILE (see --help)'
+)
 
 
 class DrainAnswer(NamedTuple):
@@ -284,7 +286,9 @@ def list_next_steps(
         return [] if has_known_requests(cloud) or not moves else [_PLAN_WITH_REQUESTS]
     rest = ['Run the commands of the other rows that cannot move'] if commands[_NAMED:] else []
     again = (
-        'Plan again, with the same command' if has_known_requests(cloud) else _PLAN_WITH_REQUESTS
+        'Plan again with the same command; if it reads files, make them anew first'
+        if has_known_requests(cloud)
+        else _PLAN_WITH_REQUESTS
     )
     return [*commands[:_NAMED], *rest, again]
 

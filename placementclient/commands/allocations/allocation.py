@@ -70,7 +70,11 @@ class ShowAllocation(base.Lister):
         shown = api.allocation.show(self.client, self.args.consumer)
         if not shown.value.allocations:
             typed = self.args.consumer
-            self.log_hint(_NO_ALLOCATIONS.format(typed) + suggest_whole_uuid(typed))
+            sentence = _NO_ALLOCATIONS.format(typed)
+            # "Nothing is held" would be untrue of the consumer that is meant.
+            if hint := suggest_whole_uuid(typed):
+                raise errors.BadArgument(sentence + hint)
+            self.log_hint(sentence)
         return _make_allocation_table(self, shown)
 
 

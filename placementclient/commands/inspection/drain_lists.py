@@ -51,15 +51,16 @@ def read_lists(command: PlacementCommand) -> NovaLists:
     """
     sources = command.args.requests
     if sources == [NOVA]:
-        return NovaLists(_ask_nova(command), NOVA, {})
+        return NovaLists(_ask_nova_for_lists(command), NOVA, {})
     if NOVA in sources:
         raise errors.UsageError(f'--requests takes {NOVA} or files, not both')
     if not sources:
         return NovaLists(None, '', {})
-    return _read_files(sources)
+    return _read_list_files(sources)
 
 
-def _read_files(paths: Iterable[str]) -> NovaLists:
+def _read_list_files(paths: Iterable[str]) -> NovaLists:
+    """Return the lists of all files; a list without a name is of migrations or of servers."""
     from placementclient.files import disk, kinds
 
     lists: dict[str, object] = {}
@@ -67,7 +68,6 @@ def _read_files(paths: Iterable[str]) -> NovaLists:
     for path in paths:
         document = disk.read_document(path, kinds.REQUESTS, *kinds.LISTS.values())
         if not isinstance(document, Mapping):
-            # The only list without a name that is not of servers has a look of its own.
             is_migrations = disk.is_file_of_kind(path, kinds.LISTS['migrations'])
             document = {'migrations' if is_migrations else 'servers': document}
         for key in document.keys() & places.keys():
@@ -77,7 +77,8 @@ def _read_files(paths: Iterable[str]) -> NovaLists:
     return NovaLists(lists, ', '.join(paths), places)
 
 
-def _ask_nova(command: PlacementCommand) -> dict[str, object]:
+def _ask_nova_for_lists(command: PlacementCommand) -> dict[str, object]:
+    """Return the servers, and the other lists that a plan uses, by the name of the list."""
     from placementclient.nova import service
 
     client = command.client

@@ -49,7 +49,7 @@ def test_the_fewest_moves_that_make_room_are_rows_of_a_drain(placement, plan):
         0,
         '1 server of m1.large: all have room after 1 move in 1 wave (room for 0 now)\n'
         'Proved: fewer than 1 move make no room\n'
-        'Next: Plan again, and add --requests nova, or --requests FILE (see --help)\n',
+        'Next: Before you move a server, plan again with --requests nova or FILE (see --help)\n',
     )
 
 

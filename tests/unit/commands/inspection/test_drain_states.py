@@ -9,6 +9,7 @@ from tests.unit.commands.clouds import save
 from tests.unit.commands.inspection.drains import PLAN, requests, server, three_hosts
 from tests.unit.insight.clouds import cloud, consumer, detailed, provider
 
+AGAIN = 'Plan again with the same command; if it reads files, make them anew first'
 HOSTS = [provider(name, VCPU=8) for name in ('compute1', 'compute2')]
 
 
@@ -59,7 +60,7 @@ def test_the_command_is_one_that_nova_accepts(
     [row] = [row for row in json.loads(result.stdout) if row['server'] == 's2']
     assert (result.status, row['to'], row['command']) == (status, target, typed)
     assert bool(row['allocations']) == bool(target)
-    named = f'  1. {typed}\n  2. Plan again, with the same command\n' in result.stderr
+    named = f'  1. {typed}\n  2. {AGAIN}\n' in result.stderr
     assert named == (status == 5), result.stderr
     expected = 'cannot move' if status == 5 else 'cold' if state == 'stopped' else 'move'
     assert (row['state'], bool(row['reason'])) == (expected, status == 5)
@@ -89,8 +90,7 @@ def test_drain_names_consumers_that_no_plan_can_move_with_their_command(placemen
     for sentence in (
         'compute1: s1 is no server that Nova knows: a migration, or a leaked allocation\n',
         'compute1: s2 is on no host: a leaked allocation\n',
-        f'Next:\n  1. {MAKE_MIGRATIONS}\n  2. {audit} s1\n  3. {audit} s2\n'
-        '  4. Plan again, with the same command\n',
+        f'Next:\n  1. {MAKE_MIGRATIONS}\n  2. {audit} s1\n  3. {audit} s2\n  4. {AGAIN}\n',
     ):
         assert sentence in result.stderr
 
@@ -147,7 +147,7 @@ def test_a_consumer_on_several_hosts_is_one_next_step(plan, tmp_path, monkeypatc
         'Next:\n  1. openstack server list --all-projects --long -f json > servers.json\n'
         f'  2. {MAKE_MIGRATIONS}\n  3. placement '
     ) in result.stderr
-    again = 'Plan again, and add --requests nova, or --requests FILE (see --help)'
+    again = 'Before you move a server, plan again with --requests nova or FILE (see --help)'
     assert f'  4. {again}\n' in result.stderr
     # The command to make a list would replace one that is there.
     (tmp_path / 'servers.json').touch()
@@ -169,7 +169,7 @@ def test_a_class_without_free_amounts_has_none_afterwards(plan):
     assert 'Left on the other hosts: VCPU none of 2\n' in result.stderr
     # Without lists of Nova, the state of the server is not known.
     assert result.stderr.endswith(
-        '\nNext: Plan again, and add --requests nova, or --requests FILE (see --help)\n'
+        '\nNext: Before you move a server, plan again with --requests nova or FILE (see --help)\n'
     )
 
 
