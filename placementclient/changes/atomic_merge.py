@@ -33,10 +33,10 @@ class _AtomicMerge(Merge):
 
     _transfer = staticmethod(transfer_at_once)
 
-    def _merge_fields(
+    def _merge_changed_inventory(
         self, state: ProviderState, name: str, before: Inventory, after: Inventory, live: Inventory
     ) -> Inventory:
-        """Add an obstacle for an inventory, which others have changed, and return the live one."""
+        """Add an obstacle, as others have changed the inventory; return the live one."""
         self._note_obstacle(state, name, before, after, live)
         return live
 

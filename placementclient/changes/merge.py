@@ -75,7 +75,7 @@ class Merge:
     Each step brings :attr:`states` and :attr:`consumers` nearer to their values after the change,
     or leaves a part as it is and adds to :attr:`obstacles`.
 
-    An atomic change overrides ``_merge_fields``, which is called while the providers are merged;
+    An atomic change overrides ``_merge_changed_inventory``, for the time when providers are merged;
     ``_get_planned_usage``, ``_get_reviewed_usage`` and ``_refuse_inadmissible_consumers``, which
     decide on room once all parts are merged; and ``_transfer``, which makes the operations last.
     """
@@ -297,14 +297,14 @@ class Merge:
                 self._note_obstacle(after, name, was, desired, now)
                 continue
             else:
-                merged = self._merge_fields(after, name, was, desired, now)
+                merged = self._merge_changed_inventory(after, name, was, desired, now)
             if merged is None:
                 result.pop(name, None)
             else:
                 result[name] = merged
         return result
 
-    def _merge_fields(
+    def _merge_changed_inventory(
         self, state: ProviderState, name: str, before: Inventory, after: Inventory, live: Inventory
     ) -> Inventory:
         """Return an inventory with its changed fields; those that others have changed stay live."""

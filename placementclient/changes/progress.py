@@ -62,11 +62,13 @@ class Progress:
             if provider.before is None or provider.after is None:
                 # It is created or deleted, perhaps with its consumers.
                 return {*CONTENT, ALLOCATIONS}
-            return self._find_facets_of_remaining(provider, state, state.uuid in used, is_begun)
+            return self._find_facets_to_merge_provider(
+                provider, state, state.uuid in used, is_begun
+            )
 
         return ScopeFacets(find_facets)
 
-    def _find_facets_of_remaining(
+    def _find_facets_to_merge_provider(
         self, provider: ProviderChange, live: ProviderState, is_used: bool, is_begun: bool
     ) -> set[str]:
         """Return the facets that show what remains of the change of an existing provider.
@@ -166,9 +168,10 @@ class _AtomicProgress(Progress):
             lambda state: set(CONTENT) if state.uuid in changing else set(), is_consistent=False
         )
 
-    def _find_facets_of_remaining(
+    def _find_facets_to_merge_provider(
         self, provider: ProviderChange, live: ProviderState, is_used: bool, is_begun: bool
     ) -> set[str]:
+        """Return the facets to read; traits that are only lost are read after the reshape."""
         before, after = provider.content_before, provider.content_after
         facets = _find_changed_facets(provider)
         if self._has_reshape_request and not is_begun and after.traits <= before.traits:

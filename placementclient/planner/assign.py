@@ -57,7 +57,7 @@ def assign_targets(
         chain(
             _find_overfull_inventories(snapshot, target_state),
             _find_refused_additions(target_state),
-            _find_inventories_short_of_additions(target_state),
+            _find_inventories_too_small_for_additions(target_state),
         )
     )
     problem = AssignmentProblem(snapshot, target_state, spec, assigned)
@@ -130,7 +130,7 @@ def _find_refused_additions(target_state: TargetState) -> Iterator[Cause]:
                 )
 
 
-def _find_inventories_short_of_additions(target_state: TargetState) -> Iterator[Cause]:
+def _find_inventories_too_small_for_additions(target_state: TargetState) -> Iterator[Cause]:
     """Yield a cause for each inventory that is too small for its additions alone."""
     needs = Counter[InventoryKey]()
     for amounts in target_state.additions.values():

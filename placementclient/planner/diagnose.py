@@ -173,7 +173,7 @@ class _Diagnosis:
         )
 
     def _find_competitors(self, index: int) -> Sequence[int]:
-        """Return the indexes of an item and of others whose only option uses a bin of its own."""
+        """Return the indexes of an item, and of items whose only option uses a bin that it uses."""
         desired = {demand.bin for demand in chain(*self._items[index].options)}
         return [
             other

@@ -196,9 +196,10 @@ def _group_by_tree(deviations: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 
 def _summarize_deviations(deviations: Collection[Finding]) -> str:
-    """Return the state of a tree in words: as planned, not applied, rolled back, changed later.
+    """Return the state of a tree in words: the first of these that is true.
 
-    The state is ``differs`` only if a deviation is wrong.
+    It differs (a deviation is an error or a warning), is rolled back, is not applied (a part is
+    still to be made), was changed later by others (as they may), or is as planned.
     """
     if any(deviation.is_wrong for deviation in deviations):
         return PlanStatus.DIFFERS

@@ -54,10 +54,12 @@ def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Re
 
 
 def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapshot:
-    """Return the part of a snapshot with some trees of a plan.
+    """Return the part of a snapshot that the changes of a plan concern.
 
-    If consumers have allocations on providers that the snapshot lacks, these get stand-ins without
-    limits.
+    It has trees, all consumers on them, and the providers of their other allocations. A provider
+    that ``snapshot`` itself lacks gets a stand-in without limits.
+
+    :param trees: names or UUIDs of roots, or patterns; none: all of the plan
     """
     roots = _find_root_names(plan, trees)
     _refuse_missing_roots(snapshot, roots)

@@ -15,7 +15,7 @@ from placementclient.basis import errors
 from placementclient.client import endpoints
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.error_hints import suggest_whole_uuid
+from placementclient.commands.framework.error_hints import is_part_of_uuid, suggest_whole_uuid
 from placementclient.commands.framework.filter_options import parse_whole_number, refuse_plus_sign
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
@@ -71,10 +71,10 @@ class ShowAllocation(base.Lister):
         if not shown.value.allocations:
             typed = self.args.consumer
             sentence = _NO_ALLOCATIONS.format(typed)
-            # "Nothing is held" would be untrue of the consumer that is meant.
-            if hint := suggest_whole_uuid(typed):
-                raise errors.BadArgument(sentence + hint)
-            self.log_hint(sentence)
+            if is_part_of_uuid(typed):
+                # Status 0 would say of the consumer that is meant that it holds nothing.
+                raise errors.BadArgument(sentence)
+            self.log_hint(sentence + suggest_whole_uuid(typed))
         return _make_allocation_table(self, shown)
 
 

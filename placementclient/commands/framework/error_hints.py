@@ -98,11 +98,16 @@ def _find_database_source(argv: Iterable[str], variables: Mapping[str, str]) -> 
     return next((name for name in names if name in given), 'clouds.yaml')
 
 
+def is_part_of_uuid(text: str) -> bool:
+    """Return whether a text looks like a part of a UUID: hexadecimal digits, but too few."""
+    return not is_uuid(text) and _PART_OF_UUID.fullmatch(text) is not None
+
+
 def suggest_whole_uuid(consumer: str) -> str:
     """Return a hint if a consumer is not given by its whole UUID; else an empty text."""
     if is_uuid(consumer):
         return ''
-    if _PART_OF_UUID.fullmatch(consumer):
+    if is_part_of_uuid(consumer):
         uuids = 'placement resource usage list --by consumer -f value -c subject | sort -u'
         return f'. {consumer} is not a whole UUID. Look for it: {uuids} | grep ^{consumer.lower()}'
     show = f'openstack server show {shlex.quote(consumer)} -f value -c id'

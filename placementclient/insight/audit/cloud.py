@@ -308,8 +308,8 @@ class AuditedConsumer:
         self.hosts = cloud.find_providers_by_root(consumer)
 
     @property
-    def other_hosts(self) -> list[str]:
-        """The UUIDs of its roots beside the host that Nova names; empty if it has nothing there."""
+    def hosts_beside_named_one(self) -> list[str]:
+        """The UUIDs of its roots beside the only one that Nova names; else empty."""
         home = self.cloud.select_named_roots(
             list(self.hosts), self.server.hosts if self.server else ()
         )
@@ -393,7 +393,7 @@ def _find_server_check_ids(audited: AuditedConsumer) -> Iterator[str]:
     if verdict.held:
         yield 'held-elsewhere'
     elif not superfluous and len(audited.hosts) > 1:
-        superfluous = tuple(audited.other_hosts or audited.hosts)
+        superfluous = tuple(audited.hosts_beside_named_one or audited.hosts)
     if superfluous:
         sources = map(audited.get_root_uuid, superfluous)
         is_evacuated = all(map(audited.was_evacuated_from, sources))

@@ -153,14 +153,14 @@ class TreeMatcher:
             return False
         uuids, providers = self._list_providers(root)
 
-        def grants(number: int, name: str, amount: int) -> bool:
-            return uuids[number] in self._find_granting_providers(name, amount)
+        def is_granted_by(provider_number: int, name: str, amount: int) -> bool:
+            return uuids[provider_number] in self._find_granting_providers(name, amount)
 
         request = self._build_request(retained)
-        suitable = find_serving_providers(request, providers, grants)
+        suitable = find_serving_providers(request, providers, is_granted_by)
         if suitable is None or not all(suitable):
             return False
-        search = PartSearch(request, providers, suitable, grants)
+        search = PartSearch(request, providers, suitable, is_granted_by)
         is_found = any(True for _ in search.find_ways())
         # A search that ended too early proves nothing.
         return is_found or search.is_cut

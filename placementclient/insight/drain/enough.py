@@ -37,7 +37,7 @@ def find_remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing)
     """
     search = _RemedySearch(cloud, set(emptied), packing.problem.servers, packing.list_unplaced())
     return [
-        *search.find_added_hosts(),
+        *search.describe_added_hosts(),
         *search.find_enabled_host(),
         *search.find_larger_ratio(),
         *search.find_host_to_leave(),
@@ -53,8 +53,8 @@ class _RemedySearch:
     _kinds: ServersByKind
     _left: Sequence[ServerMove]
 
-    def find_added_hosts(self) -> Iterator[str]:
-        """Yield the least number of new hosts, like those to be emptied, that would be enough."""
+    def describe_added_hosts(self) -> Iterator[str]:
+        """Yield one text, as ``2 empty hosts like cmp1``, on the fewest new hosts that suffice."""
         alike: dict[object, list[ServerMove]] = {}
         for server in self._left:
             request = self._cloud.requests[self._cloud.find_kind_by_strict_request(server)]

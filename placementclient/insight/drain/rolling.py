@@ -179,12 +179,15 @@ class _RollingSearch:
         ends = {uuid for move in planned for uuid in (move.source, move.target) if uuid}
         with self._packing.rerank_hosts(self._problem.find_host_numbers(ends)):
             for move in planned:
-                self._apply_move(move)
+                self._record_move(move)
         self.moves += planned
         return True
 
-    def _apply_move(self, move: ServerMove) -> None:
-        """Move a server that the ledger has moved already; a shelved one only leaves its host."""
+    def _record_move(self, move: ServerMove) -> None:
+        """Record a move in the room and the servers of its hosts; the ledger has it already.
+
+        A shelved server, which has no target, only frees its room.
+        """
         if move.target is None:
             self._packing.occupy_host(move.source, move.before, (), -1)
             return

@@ -67,14 +67,14 @@ class _TreeBuilder(TargetProviders):
     def add_tree(self) -> None:
         """Add the providers, the flows and the additions of the tree; record what is impossible."""
         self.find_or_create_stated_providers()
-        flows = [*self._make_flows()]
+        flows = [*self._apply_moves()]
         self._record_excessive_moves(flows)
         self._target_state.flows += flows
         for index, addition in self.additions.items():
             self._apply_addition(index, addition)
 
-    def _make_flows(self) -> Iterator[InventoryFlow]:
-        """Yield the flows of all moves in the tree, and move the traits."""
+    def _apply_moves(self) -> Iterator[InventoryFlow]:
+        """Move the traits of all moves, creating missing targets; yield the flows of amounts."""
         moves = [
             (index, source)
             for index in self.moves
@@ -87,12 +87,12 @@ class _TreeBuilder(TargetProviders):
             for name, amount in self._spec.moves[index].resources.items():
                 taken[InventoryKey(source.uuid, name)] += 0 if amount == ALL else amount
         for index, source in moves:
-            yield from self._make_source_flows(index, source, taken)
+            yield from self._apply_move_from(index, source, taken)
 
-    def _make_source_flows(
+    def _apply_move_from(
         self, index: int, source: ProviderState, taken: Counter[InventoryKey]
     ) -> Iterator[InventoryFlow]:
-        """Yield the flows of one move from one source, and move the traits.
+        """Move the traits of one move from one source; yield the flows of its amounts.
 
         :param index: of the move in the specification
         :param taken: by source and class, the amounts that moves with a figure take
