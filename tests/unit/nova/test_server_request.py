@@ -184,6 +184,7 @@ def test_dedicated_cpus_are_asked_for_twice():
         ({'hw:cpu_policy': 'shared'}, {'hw_cpu_policy': 'mixed'}),
         ({'hw:cpu_policy': 'mixed'}, {}),
         ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-99999999999999999999,^2,x'}, {}),
+        ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-1,^100000'}, {}),
         ({'hw:cpu_policy': 'pinned'}, {}),
         ({'hw:cpu_thread_policy': 'isolate'}, {}),
         ({'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'isolate'},
@@ -305,6 +306,7 @@ def test_a_chosen_host_limits_the_request_to_its_tree_unless_it_has_many_nodes(z
         ({'ports': (Port('port', network_id='net'),)}, 'a segment of net has no aggregate'),
         ({'image': Image(min_ram=4096)}, 'the image needs 4096 MiB'),
         ({'image': Image(size=21 << 30)}, 'the image does not fit on a disk of 20 GiB'),
+        ({'image': Image(min_disk=21)}, 'the image does not fit on a disk of 20 GiB'),
         ({'ports': (Port('port', vnic_type='accelerator-direct'),)}, 'port has no device profile'),
         (
             {'ports': (Port('port', vnic_type='accelerator-direct', device_profile='fpga'),)},

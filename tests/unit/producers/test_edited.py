@@ -21,6 +21,10 @@ DISK = provider('disk', DISK_GB=100)
             {'VCPU': Inventory(8, reserved=2), 'PCPU': Inventory(4)},
         ),
         (
+            InventoryEdit({'VCPU': {'total': 6}}, amend=True),
+            {'VCPU': Inventory(6, reserved=6), 'PCPU': Inventory(4)},
+        ),
+        (
             InventoryEdit({'VGPU': {'total': 2}}, amend=True),
             {'VCPU': Inventory(8, reserved=6), 'PCPU': Inventory(4), 'VGPU': Inventory(2)},
         ),

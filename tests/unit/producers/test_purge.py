@@ -56,12 +56,13 @@ def test_purge_frees_only_what_the_evidence_frees(verdict, objection, rest):
     assert objections == ({'c': objection} if objection else {})
 
 
-def test_purge_names_the_classes_that_a_consumer_would_lose_altogether():
+@pytest.mark.parametrize('freed', [(), ('host',)])
+def test_purge_names_the_classes_that_a_consumer_would_lose_altogether(freed):
     holder = consumer(
         'c', host={'VCPU': 1, 'MEMORY_MB': 1}, host_gpu={'VGPU': 1}, other={'VCPU': 1}
     )
     _, objections = purge_provider(
-        with_consumer(holder), UUIDS['host'], {'c': Verdict(reason='why')}
+        with_consumer(holder), UUIDS['host'], {'c': Verdict(freed, reason='why')}
     )
     assert objections == {'c': Objection('why; it would lose all its MEMORY_MB, VGPU')}
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.insight.drain.moves import Ledger, ServerMove, schedule_waves
+from placementclient.insight.drain.moves import Ledger, Pace, ServerMove, schedule_waves
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -25,6 +25,12 @@ def move(server, source, target, amount, wave=0):
 def test_a_move_waits_for_the_room_that_another_one_leaves():
     planned = schedule_waves([move('s', 'a', 'b', 3), move('t', 'b', 'c', 2)], Ledger(SNAPSHOT))
     assert planned == [move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)]
+
+
+def test_no_more_servers_leave_a_host_in_a_wave_than_the_pace_allows():
+    moves = [move('s', 'a', 'b', 1), move('t', 'a', 'c', 2)]
+    planned = schedule_waves(moves, Ledger(SNAPSHOT), Pace(1, 9))
+    assert planned == [move('s', 'a', 'b', 1, 1), move('t', 'a', 'c', 2, 2)]
 
 
 @pytest.mark.parametrize(
