@@ -279,8 +279,10 @@ class RestoreSnapshot(ChangeCommand):
         from placementclient.api import resource_provider
         from placementclient.model.snapshots import is_of_other_service
 
+        if self.args.other_service:
+            return
         here = self.client.service_label
-        if self.args.other_service or not is_of_other_service(snapshot.origin, here):
+        if not is_of_other_service(snapshot.origin, here):
             return
         present = {provider.uuid for provider in resource_provider.list(self.client)}
         if others := len(present - snapshot.providers.keys()):
