@@ -31,10 +31,11 @@ def merge_change(
 
     An atomic change is one request, after a preparation in steps: new providers, traits and
     aggregates. Once the live inventories show that the request is done, the preparation remains.
-    Until then one obstacle stops everything, and is the only one that is reported: an error, before
-    what a new plan would take into account.
+    Until then one obstacle stops everything: there are no operations, and only one obstacle is
+    returned. Of broken preconditions, an error goes before a warning, which a new plan would take
+    into account.
 
-    :param sent: as for :func:`merge`; of no use before the request of an atomic change is done
+    :param sent: as for :func:`merge`; ignored before the request of an atomic change is done
     :param backward: whether the change is rolled back
     """
     preparation = make_preparation(change)  # None: the change is made in steps

@@ -69,7 +69,7 @@ class CommandManager(commandmanager.CommandManager):
     """Finds the commands of this distribution without a search through all installed packages."""
 
     def load_commands(self, namespace: str) -> None:
-        """Add the commands of a group of entry points, without loading their modules."""
+        """Register the commands of a group of entry points; their modules are loaded later."""
         self.group_list.append(namespace)
         for point in entry_points.list_entry_points(namespace):
             self.commands[point.name.replace('_', ' ')] = point

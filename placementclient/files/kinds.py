@@ -143,14 +143,14 @@ def refuse_other_kind(content: bytes, path: str, needed: FileKind, *others: File
     """
     kind = recognize_kind(content)
     allowed = {kind.name for kind in (needed, *others)}
-    if kind and kind.name not in allowed and allowed.isdisjoint(_find_list_names(content)):
+    if kind and kind.name not in allowed and allowed.isdisjoint(_find_kinds_of_lists(content)):
         raise WrongFile(path, kind.name, needed, taken=kind.taken)
     if not needed.may_be_empty and (lack := explain_missing_content(content)):
         raise WrongFile(path, lack, needed)
 
 
-def _find_list_names(content: bytes) -> set[str]:
-    """Return the names of their kinds for the lists in a document of several lists."""
+def _find_kinds_of_lists(content: bytes) -> set[str]:
+    """Return the name of the kind of each list in a JSON object of lists; else none."""
     try:
         document = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -290,7 +290,7 @@ class EvidenceJudge:
         return state.uuid if state and state.uuid in self._topology.trees else None
 
     def find_serving_uuids(self, root_uuid: str) -> Set[str]:
-        """Return the UUIDs of the providers of a host, and of the pools that serve it."""
+        """Return the UUIDs of the providers of a host, and of sharing ones that serve it."""
         if root_uuid not in self._providers:
             states = self._topology.list_serving_providers(root_uuid)
             self._providers[root_uuid] = frozenset(state.uuid for state in states)

@@ -186,7 +186,8 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
 
     :param document: the :class:`files.cursors.Cursor` that it was read from, which knows the place
         of each fault
-    :param places: where the document is not in the long form, the way to parts of that form in it
+    :param places: the keys that lead to a part in the document, by the keys that would lead to it
+        in the long form, where these differ
     """
 
     document: Any = None

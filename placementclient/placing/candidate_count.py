@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing.options import PartSearch
+from placementclient.placing.options import ProviderSearch
 from placementclient.placing.providers import HostProvider, make_grant_check
 from placementclient.placing.requests import Request, parse_request
 from placementclient.placing.shapes import find_serving_providers
@@ -125,14 +125,14 @@ def _count_in_tree(
     if suitable is None or not all(suitable):
         return 0, True
     if request.subtrees:
-        search = PartSearch(request, providers, suitable, grants)
+        search = ProviderSearch(request, providers, suitable, grants)
         return sum(1 for _ in search.find_ways()), not search.is_cut
     # The ways to serve the common group one by one, each with those of the groups.
     common = [number for number, part in enumerate(request.parts) if not part.group]
     ungrouped = request._replace(
         parts=tuple(request.parts[number] for number in common), apart=frozenset()
     )
-    search = PartSearch(ungrouped, providers, [suitable[number] for number in common], grants)
+    search = ProviderSearch(ungrouped, providers, [suitable[number] for number in common], grants)
     count, total = _make_group_counter(request), 0
     for _ in search.find_ways():
         slots = Counter(_find_slots(request, suitable, states, search.taken))

@@ -11,12 +11,12 @@ from placementclient.placing.shapes import HostOption, Pools, Shape, has_traits_
 MAX_STEPS = 20_000
 
 
-class PartSearch:
+class ProviderSearch:
     """Searches for providers of a host that together serve all parts of a request.
 
     :ivar taken: the amounts that are taken of each provider and class
     :ivar steps_left: how many providers may still be tried
-    :param suitable: by part of the request, the numbers of the providers that can serve it
+    :param suitable_by_part: by part of the request, the numbers of the providers that can serve it
     :param grants: tells whether a provider, by number, can grant an amount of a class
     """
 
@@ -24,17 +24,19 @@ class PartSearch:
         self,
         request: Request,
         providers: Sequence[HostProvider],
-        suitable: Sequence[Sequence[int]],
+        suitable_by_part: Sequence[Sequence[int]],
         grants: Grants,
     ) -> None:
         self._request, self._providers = request, providers
-        self._suitable, self._grants = suitable, grants
+        self._suitable, self._grants = suitable_by_part, grants
         self.steps_left = MAX_STEPS
         #: The provider of each part, by number.
         self._chosen: dict[int, int] = {}
         self.taken: dict[tuple[int, str], int] = {}
         # The part with the least choice first.
-        self._order = sorted(range(len(suitable)), key=lambda part: len(suitable[part]))
+        self._order = sorted(
+            range(len(suitable_by_part)), key=lambda part: len(suitable_by_part[part])
+        )
 
     @property
     def is_cut(self) -> bool:
@@ -106,7 +108,7 @@ class PartSearch:
         return set.intersection(*(set(list_lineage(self._providers, one)) for one in numbers))
 
 
-class OptionSearch(PartSearch):
+class OptionSearch(ProviderSearch):
     """Searches for options to serve a request on a host, given its shape and free amounts.
 
     :param room: the free amounts of the host's own providers, as the shape orders them

@@ -11,7 +11,7 @@ from placementclient.basis import errors
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.optimize.max_flow import compute_max_flow
-from placementclient.placing.options import PartSearch
+from placementclient.placing.options import ProviderSearch
 from placementclient.placing.providers import HostProvider, count_grants, make_grant_check
 from placementclient.placing.requests import RequestPart, parse_request
 from placementclient.placing.shapes import find_serving_providers, has_traits_of_common_group
@@ -265,7 +265,7 @@ def _list_free_amounts(
     )
 
 
-class _ChoiceSearch(PartSearch):
+class _ChoiceSearch(ProviderSearch):
     """Finds each set of amounts once: equal groups get providers in ascending order."""
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:

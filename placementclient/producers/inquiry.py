@@ -101,14 +101,17 @@ def read_provider_index(
     having[SHARING_TRAIT] = set(sharing.providers)
     providers = {item.uuid: item for item in resource_provider.list(client)}
 
-    def find_names_of_provider(providers: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
-        return frozenset(name for name, uuids in providers.items() if uuid in uuids)
+    def find_traits_or_aggregates(
+        uuids_by_name: Mapping[str, Set[str]], uuid: str
+    ) -> frozenset[str]:
+        """Return the traits or aggregates whose providers include the one with a UUID."""
+        return frozenset(name for name, uuids in uuids_by_name.items() if uuid in uuids)
 
     states = (
         ProviderState(
             provider,
-            traits=find_names_of_provider(having, uuid),
-            aggregates=find_names_of_provider(members, uuid),
+            traits=find_traits_or_aggregates(having, uuid),
+            aggregates=find_traits_or_aggregates(members, uuid),
         )
         for uuid, provider in {**sharing.providers, **providers}.items()
     )

@@ -72,7 +72,10 @@ def suggest_name(
 
 
 def _suggest_provider(client: Client, name: str, command_line: Sequence[str]) -> str:
-    """Return the provider that was probably meant; for a class or trait, the right word order."""
+    """Return the end of an error message that suggests providers like an unknown name.
+
+    If there are none and the name is one of a class or trait, it suggests the right word order.
+    """
     providers = {p.uuid: p.name for p in resource_provider.list(client)}
     near = wording.suggest_uuids(name, providers)
     near = near or wording.suggest_similar(name, set(providers.values()))

@@ -96,8 +96,13 @@ def suggest_shorter_table(output: Output, by: str, *, compares: bool) -> Sequenc
     return ('Only the sums: add --by class',) if by == 'tree' and len(output[1]) > _SCREEN else ()
 
 
-def describe_fullest_lines(lines: Sequence[TotalsLine], percentage: float) -> str:
-    """Return the sentence that names lines, all with a usage above a percentage; none: says so."""
+def describe_lines_above(lines: Sequence[TotalsLine], percentage: float) -> str:
+    """Return a sentence that names the given lines as used above a percentage.
+
+    Without lines it says that nowhere is more used.
+
+    :param lines: those above the percentage; the caller has chosen them
+    """
     if not lines:
         return f'Nowhere is more than {percentage:g} percent used'
     names = (' '.join(dict.fromkeys((line.name, line.resource_class))) for line in lines)

@@ -103,14 +103,15 @@ def list_candidates(
     return columns.make_table(_make_candidate_rows(candidates, summaries, 1), version)
 
 
-def list_claimed_candidates(
+def list_claim_and_alternates(
     candidates: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     names: Mapping[str, str],
     version: Microversion,
 ) -> Output:
-    """Return a table with the providers of a claimed candidate, number 0, and of its alternates.
+    """Return a table with the providers of the claimed candidate, number 0, and its alternates.
 
+    :param candidates: the claimed one first
     :param summaries: of the providers, by UUID
     :param names: of the providers, by UUID
     """

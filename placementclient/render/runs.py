@@ -176,7 +176,7 @@ def advise_after_run(run: Outcome, plan_path: str, *, backward: bool = False) ->
 
 
 def list_tree_statuses(trees: Iterable[TreeStatus]) -> Output:
-    """Return a table with the state of each tree; those that differ come last."""
+    """Return a table with the state of each tree; those that differ from the plan come last."""
     ordered = sorted(trees, key=lambda tree: tree.status is PlanStatus.DIFFERS)
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 

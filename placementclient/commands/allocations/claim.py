@@ -73,7 +73,7 @@ class ClaimAllocation(base.Lister):
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
         names = api.resource_provider.read_names(self.client, uuids)
-        return columns.list_claimed_candidates(shown, summaries, names, self.client.microversion)
+        return columns.list_claim_and_alternates(shown, summaries, names, self.client.microversion)
 
     def _find_earlier_claim(self, request: CandidateRequest) -> Candidate | None:
         """Return the allocations of the consumer if an earlier run has claimed the request."""

@@ -85,6 +85,10 @@ class PlaceNames:
         return self._aggregates
 
     def _find_project_name(self) -> str | None:
+        """Return the name of the project that the constructor got; ``None`` if that is not known.
+
+        The first call reads it: from ``--projects``, or from Keystone.
+        """
         from placementclient.model.services import Project
         from placementclient.nova import records, service
 

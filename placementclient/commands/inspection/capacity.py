@@ -132,7 +132,7 @@ class ShowCapacity(base.Lister):
             exceeding = [line for line in lines if line.is_used_above(limit)]
             # cron mails all that it reads.
             if exceeding or self.app.stderr.isatty():
-                self.ending = tables.describe_fullest_lines(exceeding, limit)
+                self.ending = tables.describe_lines_above(exceeding, limit)
             if exceeding:
                 self.exit_status = errors.ExitStatus.DIFFERS
         if self.args.diff:

@@ -27,8 +27,9 @@ class ShowProviderUsage(base.Lister):
 class ShowUsage(base.Lister):
     """Show how much of each resource class a project uses.
 
-    From API version 1.38 on there is a row for each type of consumer. With --consumer-type there is
-    one for each type and class, with the number of consumers.
+    Each class has a row. From API version 1.38 on each type of consumer has one instead, with the
+    amounts of all classes and the number of consumers together. With --consumer-type there is a row
+    for each type and class, with the number of consumers.
     """
 
     examples = ('2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --consumer-type all',)

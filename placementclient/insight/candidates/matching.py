@@ -15,7 +15,7 @@ from placementclient.insight.candidates.requirements import (
 )
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.placing.options import PartSearch
+from placementclient.placing.options import ProviderSearch
 from placementclient.placing.providers import HostProvider, count_grants
 from placementclient.placing.requests import Request, make_part, parse_request, split_alternatives
 from placementclient.placing.shapes import find_serving_providers
@@ -51,7 +51,8 @@ def index_snapshot(snapshot: Snapshot) -> ProviderIndex:
 class TreeMatcher:
     """Decides which trees satisfy a subset of the requirements of a request.
 
-    The subsets are frozen: the matcher remembers the results for each.
+    The subsets are frozen: the matcher remembers the results for each. A tree satisfies a subset
+    also if the search for providers is cut short: it is not known that it does not.
 
     :ivar requirements: all requirements of the request
     """
@@ -87,9 +88,7 @@ class TreeMatcher:
         """The UUIDs of the roots of the trees that satisfy each requirement by itself."""
         return {
             need: frozenset(
-                root
-                for root in self.topology.trees
-                if self.is_satisfied_in(root, frozenset({need}))
+                root for root in self.topology.trees if self.can_satisfy(root, frozenset({need}))
             )
             for need in self.requirements
         }
@@ -100,7 +99,7 @@ class TreeMatcher:
         :param retained: these requirements
         """
         plausible = self._find_plausible_trees(retained)
-        return {root for root in plausible if self.is_satisfied_in(root, retained)}
+        return {root for root in plausible if self.can_satisfy(root, retained)}
 
     def is_met(self, retained: frozenset[Requirement]) -> bool:
         """Return True if any tree satisfies some requirements together.
@@ -108,7 +107,7 @@ class TreeMatcher:
         :param retained: these requirements
         """
         plausible = self._find_plausible_trees(retained)
-        return any(self.is_satisfied_in(root, retained) for root in plausible)
+        return any(self.can_satisfy(root, retained) for root in plausible)
 
     def is_possible(self, retained: frozenset[Requirement]) -> bool:
         """Return True if any tree satisfies some requirements, perhaps with further resources.
@@ -132,18 +131,18 @@ class TreeMatcher:
             need.kind is RequirementKind.TRAIT and not need.group for need in retained
         )
         if not has_common_trait:
-            return self.is_satisfied_in(root, retained)
+            return self.can_satisfy(root, retained)
         choices = (
             {None, need, replace(need, amount=1)}
             for need in self.requirements
             if need.is_resource and not need.group and need not in retained
         )
         return any(
-            self.is_satisfied_in(root, retained.union(filter(None, added)))
+            self.can_satisfy(root, retained.union(filter(None, added)))
             for added in product(*choices)
         )
 
-    def is_satisfied_in(self, root: str, retained: frozenset[Requirement]) -> bool:
+    def can_satisfy(self, root: str, retained: frozenset[Requirement]) -> bool:
         """Return True if a tree satisfies some requirements together, or the search is cut short.
 
         :param root: the UUID of the root of the tree
@@ -160,7 +159,7 @@ class TreeMatcher:
         suitable = find_serving_providers(request, providers, is_granted_by)
         if suitable is None or not all(suitable):
             return False
-        search = PartSearch(request, providers, suitable, is_granted_by)
+        search = ProviderSearch(request, providers, suitable, is_granted_by)
         is_found = any(True for _ in search.find_ways())
         # A search that ended too early proves nothing.
         return is_found or search.is_cut

@@ -217,7 +217,7 @@ class DrainCloud:
             return Hindrance(consumer.uuid, reason)
         migrations = self.nova_facts.migrations or {}
         if migration := migrations.get(consumer.uuid):
-            return departures.explain_unmovable_migration(consumer.uuid, migration, self._audit)
+            return departures.explain_migration_allocations(consumer.uuid, migration, self._audit)
         if consumer.type not in (None, INSTANCE, MIGRATION):
             return Hindrance(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
         if reason := self._explain_leftover(consumer, roots):

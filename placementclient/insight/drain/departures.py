@@ -231,11 +231,12 @@ class Hindrance(NamedTuple):
     command: str = ''
 
 
-def explain_unmovable_migration(
+def explain_migration_allocations(
     consumer_uuid: str, migration: ServerMigration, audit: str
 ) -> Hindrance:
-    """Return the reason why the consumer of a migration still has allocations on a host.
+    """Return why a migration has allocations on a host, and the command that ends or shows it.
 
+    :param consumer_uuid: of the migration, for the audit's command
     :param audit: the command that audits the cloud
     """
     server = migration.server_uuid

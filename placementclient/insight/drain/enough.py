@@ -54,7 +54,10 @@ class _RemedySearch:
     _left: Sequence[ServerMove]
 
     def describe_added_hosts(self) -> Iterator[str]:
-        """Yield one text, as ``2 empty hosts like cmp1``, on the fewest new hosts that suffice."""
+        """Yield one text, as ``2 empty hosts like cmp1``, on the fewest new hosts that suffice.
+
+        If no number in :data:`HOSTS` suffices, yield nothing.
+        """
         alike: dict[object, list[ServerMove]] = {}
         for server in self._left:
             request = self._cloud.requests[self._cloud.find_kind_by_strict_request(server)]

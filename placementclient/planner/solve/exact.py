@@ -69,10 +69,10 @@ def record_possible_options(
 
 
 def find_core(problem: NumberedProblem, budget: cpsat.Budget) -> tuple[NumberedProblem, bool]:
-    """Return an infeasible part of an infeasible problem.
+    """Return an infeasible part of an infeasible problem, and whether it is minimal.
 
-    :return: the same groups, some of them with fewer items or none; and whether no item can be
-        spared, as far as could be found out
+    :return: the same groups, some of them with fewer items or none; and True if it is proved that
+        no item can be spared, False if the budget ended before
     """
     groups = list(problem.groups)
 
