@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extra specs of a flavor together with properties of an image, by the rules of Nova (34.0)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from placementclient.model.servers import Flavor, Image
 from placementclient.nova.server_parts import Refusal
 
+#: The extra specs that name PCI aliases and a device profile.
+ALIAS_SPEC, PROFILE_SPEC = 'pci_passthrough:alias', 'accel:device_profile'
 #: The texts that Nova takes for true here (``strutils.bool_from_string`` of oslo.utils); in its
 #: configuration others count: :data:`placementclient.nova.settings.BOOLEANS`.
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
@@ -151,3 +153,17 @@ def _refuse_unknown_property_values(properties: Mapping[str, str]) -> None:
     for name in sorted(CHOICES.keys() & properties.keys() - _SPECS_ALONE):
         if properties[name] not in CHOICES[name]:
             raise Refusal(f'the image has {name}={properties[name]}, which Nova does not know')
+
+
+def parse_alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield the PCI aliases of a flavor, each with the number of devices.
+
+    :raises Refusal: at the first alias that Nova cannot read
+    """
+    text = specs.get(ALIAS_SPEC)
+    for item in text.split(',') if text is not None else ():
+        name, _, count = item.partition(':')
+        try:
+            yield name.strip(), int(count)
+        except ValueError:
+            raise Refusal(f'{ALIAS_SPEC}={text}: {item} is not NAME:COUNT') from None

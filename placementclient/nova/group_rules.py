@@ -11,17 +11,14 @@ The functions of Nova (34.0) that rules follow are in ``nova/scheduler/utils.py`
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
 
 import os_resource_classes
 
 from placementclient.basis.wording import suggest_similar
 from placementclient.model.network import Port
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, TraitRule
+from placementclient.nova.features import ALIAS_SPEC, PROFILE_SPEC, parse_alias_counts
 from placementclient.nova.server_parts import Refusal
-
-#: The extra specs that name PCI aliases and a device profile.
-ALIAS_SPEC, PROFILE_SPEC = 'pci_passthrough:alias', 'accel:device_profile'
 
 
 def _check_image_size(draft: Draft) -> None:
@@ -122,20 +119,6 @@ def _add_pci_groups(draft: Draft) -> None:
                 group = OpenGroup(dict(alias.resources), set(alias.required))
                 draft.pci_groups.append(f'pci_request_{number}-{device}')
                 draft.add_group(draft.pci_groups[-1], group)
-
-
-def parse_alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Yield the PCI aliases of a flavor, each with the number of devices.
-
-    :raises Refusal: at the first alias that Nova cannot read
-    """
-    text = specs.get(ALIAS_SPEC)
-    for item in text.split(',') if text is not None else ():
-        name, _, count = item.partition(':')
-        try:
-            yield name.strip(), int(count)
-        except ValueError:
-            raise Refusal(f'{ALIAS_SPEC}={text}: {item} is not NAME:COUNT') from None
 
 
 def _add_device_profile(draft: Draft) -> None:

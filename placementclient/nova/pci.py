@@ -4,7 +4,6 @@
 from functools import lru_cache
 
 import os_resource_classes
-import os_traits
 
 
 def make_class_name(name: str, vendor_id: str, product_id: str) -> str:
@@ -23,6 +22,9 @@ def make_class_name(name: str, vendor_id: str, product_id: str) -> str:
 @lru_cache(1024)
 def parse_traits(names: str) -> frozenset[str]:
     """Return the traits of a configuration value, which commas separate."""
+    # Loaded only here: it takes longer than all the rest of this module.
+    import os_traits
+
     standard, others = os_traits.check_traits(names.split(',') if names else [])
     # A standard name counts in its exact case only.
     upper = [name.upper() for name in others]

@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from placementclient.nova.features import Features
-from placementclient.nova.group_rules import ALIAS_SPEC
+from placementclient.nova.features import ALIAS_SPEC, Features
 from placementclient.nova.server_parts import ServerRequest
 from placementclient.nova.settings import Settings
 

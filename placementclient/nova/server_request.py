@@ -17,7 +17,8 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.nova import filter_rules, group_rules, scheduler_filters
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, is_class_name
-from placementclient.nova.group_rules import ALIAS_SPEC, PROFILE_SPEC, request_pinned_cpus
+from placementclient.nova.features import ALIAS_SPEC, PROFILE_SPEC
+from placementclient.nova.group_rules import request_pinned_cpus
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
 

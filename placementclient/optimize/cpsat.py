@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,6 +95,9 @@ def solve(model: CpModel, effort: float = math.inf, seconds: float = math.inf) -
 
 def _solve_interruptibly(solver: CpSolver, model: CpModel) -> str:
     """Search in another thread, so that Ctrl-C ends the search at once; return the status."""
+    # Loaded when a search begins: most commands that can search need not.
+    from concurrent.futures import ThreadPoolExecutor
+
     # Python handles no signal during a call into a library.
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(solver.solve, model)

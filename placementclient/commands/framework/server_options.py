@@ -99,7 +99,7 @@ def read_scheduling_options(
     """
     from placementclient.files import disk, kinds
     from placementclient.nova import service
-    from placementclient.nova.group_rules import PROFILE_SPEC
+    from placementclient.nova.features import PROFILE_SPEC
     from placementclient.nova.server_parts import Sources
     from placementclient.nova.server_request import RequestBuilder
     from placementclient.nova.settings import parse_settings

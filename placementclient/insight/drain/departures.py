@@ -11,8 +11,7 @@ from placementclient.model.consumers import Allocations
 from placementclient.model.nova import LIVE_MIGRATABLE, MANAGED_PCI_DEVICE, OWNER_CYBORG
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova.features import Features
-from placementclient.nova.group_rules import PROFILE_SPEC, parse_alias_counts
+from placementclient.nova.features import PROFILE_SPEC, Features, parse_alias_counts
 from placementclient.nova.settings import Settings
 
 _MEMORY = 'MEM_ENCRYPTION_CONTEXT'
