@@ -122,8 +122,8 @@ def has_happened(change: Change, live: Snapshot) -> bool:
 
 
 def is_provider_empty(live: Snapshot, provider_uuid: str) -> bool:
-    """Return whether a provider has neither inventory nor allocations."""
-    return not live.providers[provider_uuid].inventories and not live.consumers_on(provider_uuid)
+    """Return whether a provider has no inventory, without which it can have no allocations."""
+    return not live.providers[provider_uuid].inventories
 
 
 class ComparedNames(NamedTuple):

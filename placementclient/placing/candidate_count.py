@@ -73,7 +73,7 @@ class CandidateCount:
         Without breadth first, the service has all candidates of one tree before those of the next
         one, in an order of the trees that is not known.
         """
-        if self.limit is None or self.total <= self.limit:
+        if self.limit is None:
             return 0
         left, chosen = self.limit, 0
         for tree in reversed(self.trees):

@@ -195,7 +195,7 @@ def test_a_plan_that_was_made_of_another_service_says_so(placement, cloud):
     ]
 
 
-def test_each_run_says_what_it_does_and_not_what_earlier_runs_did(placement, cloud):
+def test_each_run_says_what_it_does_and_not_what_earlier_runs_did(placement, cloud, client):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     printed = {
         step: placement(f'{PREFIX} {step.split()[0]} plan.json {options}').stderr.splitlines()
@@ -215,6 +215,9 @@ def test_each_run_says_what_it_does_and_not_what_earlier_runs_did(placement, clo
     assert printed['rollback'][-1] == '1 rolled back'
     assert printed['rollback again'] == ['1 already rolled back']
     assert printed['verify'] == ['1 rolled back']
+    clouds.emptied(client)
+    elsewhere = placement(f'{PREFIX} rollback plan.json --yes')
+    assert (elsewhere.status, 'None of the trees of the plan' in elsewhere.stderr) == (1, True)
 
 
 def test_apply_refuses_a_service_that_has_none_of_the_trees(placement, cloud, client):

@@ -91,7 +91,8 @@ def test_trees_with_more_consumers_than_one_request_moves_are_refused(monkeypatc
 
 
 def test_an_overcommitted_source_is_not_given_back_more_than_the_service_admits():
-    full = cloud({'h0': {'inventories': {'DISK_GB': {'total': 2}}}, **POOL}, {'a': CONSUMERS['a']})
+    disk = {'total': 1, 'allocation_ratio': 0.5}
+    full = cloud({'h0': {'inventories': {'DISK_GB': disk}}, **POOL}, {'a': {'h0': {'DISK_GB': 1}}})
     plan = planned(full, 'h0', spec=SPEC.replace('DISK_GB: 10', 'DISK_GB: all'))
     with pytest.raises(Obstructed, match='h0 has no room for its DISK_GB any more'):
         taken_back(applied(full, plan.changes[0]), plan.changes[0])

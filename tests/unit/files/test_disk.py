@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files: what they hold, how they are written, and what can be wrong with them."""
 
+import gzip
 import io
 import json
 import os
@@ -209,6 +210,13 @@ def test_a_file_that_is_too_large_is_not_parsed(tmp_path, snapshot, monkeypatch)
     monkeypatch.setattr(disk.snapshots, 'decode_snapshot', lambda *arguments: pytest.fail('parsed'))
     with pytest.raises(errors.BadFile, match=r'is larger than 3 MiB$'):
         disk.read_snapshot(str(path))
+
+
+def test_no_more_of_a_compressed_file_is_unpacked_than_is_read(tmp_path):
+    path = tmp_path / 'spec.yaml.gz'
+    path.write_bytes(gzip.compress(bytes(70 << 20)))
+    with pytest.raises(errors.BadFile, match=r'is larger than 1 MiB$'):
+        disk.read_text(str(path), kinds.TREES, most_bytes=1 << 20)
 
 
 @pytest.mark.parametrize('number', ['010', '-012', '00', '0x10', '1:30', '12:30:45', '007'])

@@ -53,3 +53,19 @@ def test_an_addition_that_differs_from_its_specification_is_refused(tree, messag
     invariants.check_change(added(1)[1], spec)
     with pytest.raises(invariants.BadPlan, match=message):
         invariants.check_change(tree, spec)
+
+
+def test_a_source_that_keeps_more_usage_than_capacity_is_refused():
+    spec = specifications.parse_specification(
+        'providers: [{name: gpu, parent: compute1}]\nmoves: [{from_resource_provider: compute1, '
+        'to_resource_provider: gpu, moved_resources: {VGPU: 2}}]',
+        'spec',
+    )
+    before = cloud(
+        {'compute1': {'inventories': {'VGPU': {'total': 4}}}},
+        {'one': {'compute1': {'VGPU': 1}}, 'two': {'compute1': {'VGPU': 2}}},
+    )
+    (tree,) = planner.plan_reshape(before, spec, migrations=(), allow_inferred=True).changes
+    nobody_moves = Snapshot(tree.after.providers.values(), tree.before.consumers.values())
+    with pytest.raises(invariants.BadPlan, match='has room for 2 VGPU, 3 will be in use'):
+        invariants.check_change(replace(tree, after=nobody_moves, reasons=()), spec)

@@ -31,6 +31,7 @@ BAD_SPECS = {
         'spec:2: the file ends too early: copy the whole file again, or close what is open (while '
         "parsing a flow sequence: expected ',' or ']', but got '<stream end>')"
     ),
+    '[' * 65 + ']' * 65: 'spec:1: nested too deeply',
     'a: b: c\n': (
         'spec:1: a text with ": " in it needs quotes (mapping values are not allowed here)'
     ),

@@ -159,12 +159,16 @@ def test_a_legend_says_what_lines_and_colours_mean():
     assert 'shares its' not in pictures.draw_svg(of_trees([tree(state('root', VCPU=1))]))
 
 
-@pytest.mark.parametrize('children', [0, 4])
-def test_a_picture_of_many_trees_is_about_square(children):
+@pytest.mark.parametrize('depth', [0, 4])
+def test_a_picture_of_many_trees_is_about_square(depth):
+    """Every second one is so deep."""
     hosts = [
         tree(
             state(f'root{n}', root=f'root{n}', VCPU=1, MEMORY_MB=2),
-            *(state(f'c{n}.{m}', f'root{n}', f'root{n}', VGPU=m) for m in range(children)),
+            *(
+                state(f'c{n}.{m}', f'c{n}.{m - 1}' if m else f'root{n}', f'root{n}', VGPU=m)
+                for m in range(depth * (n % 2))
+            ),
         )
         for n in range(30)
     ]

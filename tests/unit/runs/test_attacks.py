@@ -216,15 +216,20 @@ def test_a_journal_with_the_plan_of_another_tree_is_refused(plan, tmp_path):
         engines.load_carrier(Client(None), plan, path)
 
 
-@pytest.mark.parametrize(
-    'selection', [{'name': ['compute1']}, {'uuid': [OTHER]}, {'trait': ['HW_CPU_X86_SSE']}]
-)
-def test_a_plan_for_trees_that_its_specification_does_not_select_is_refused(
-    plan, selection, tmp_path
-):
-    def select(document):
-        document['recipe']['spec']['trees'] = selection
+def selecting(**selection):
+    return lambda recipe: recipe['spec'].update(trees=selection)
 
-    bad = edited(plan, tmp_path / 'plan.json', select)
-    with pytest.raises(errors.PlacementError, match='does not select this tree'):
+
+@pytest.mark.parametrize(
+    ('mutation', 'message'),
+    [
+        (selecting(name=['compute1']), 'does not select this tree'),
+        (selecting(uuid=[OTHER]), 'does not select this tree'),
+        (selecting(trait=['HW_CPU_X86_SSE']), 'does not select this tree'),
+        (lambda recipe: recipe['assignments'][0].update(amount=2), 'is known to have VGPU of'),
+    ],
+)
+def test_a_plan_that_differs_from_its_recipe_is_refused(plan, mutation, message, tmp_path):
+    bad = edited(plan, tmp_path / 'plan.json', lambda document: mutation(document['recipe']))
+    with pytest.raises(errors.PlacementError, match=message):
         ReshapeCarrier(Client(None), bad).check_plan(bad.changes)

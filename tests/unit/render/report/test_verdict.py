@@ -110,11 +110,11 @@ def test_the_verdict_begins_with_the_worst_finding_as_the_audit_prints_it():
     full = cloud(
         [
             provider('a', traits=['OWNER_NOVA'], aggregates=['zone'], VCPU=1),
-            provider('a_gpu', 'a', VGPU=1),
+            provider('a_gpu', 'a', VGPU=30),
             provider('b', VCPU=1, MEMORY_MB=1024),
             provider('c', VCPU=1),
         ],
-        [consumer(f's{host}', **{host: {'VCPU': 2}}) for host in 'abc'],
+        [consumer(f's{host}', **{host: {'VCPU': 2}, 'a_gpu': {'VGPU': 7}}) for host in 'abc'],
     )
     made = report(full)
     table = findings.list_findings(made.audit.findings, made.invocation)
@@ -123,8 +123,8 @@ def test_the_verdict_begins_with_the_worst_finding_as_the_audit_prints_it():
     assert first_lines == ['error over-capacity a', f'  {sentence}']
     assert message(made) == [
         ('bad', f'a, b and 1 more: {sentence.removesuffix(".")}'),
-        ('bad', 'Audit: 3 errors, 1 warning, 1 info'),
-        ('attention', 'Scarce in the whole cloud: VCPU 200 % used'),
+        ('bad', 'Audit: 3 errors, 3 warnings, 1 info'),
+        ('attention', 'Scarce in the whole cloud: VCPU 200 %, VGPU 70 % used'),
     ]
 
 
