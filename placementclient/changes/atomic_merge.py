@@ -36,7 +36,7 @@ class _AtomicMerge(Merge):
     def _merge_changed_inventory(
         self, state: ProviderState, name: str, before: Inventory, after: Inventory, live: Inventory
     ) -> Inventory:
-        """Add an obstacle, as others have changed the inventory; return the live one."""
+        """Add the obstacle that others have changed an inventory; return the live one."""
         self._note_obstacle(state, name, before, after, live)
         return live
 

@@ -257,7 +257,9 @@ class Carrier(Inspector):
         current = self.get_latest_version(change)
         planned = current.after.providers
         created = [
-            provider.uuid for provider in current.list_created() if provider.uuid in live.providers
+            provider.uuid
+            for provider in current.list_created_providers()
+            if provider.uuid in live.providers
         ]
         if added := [
             o for uuid in created for o in find_additions(planned[uuid], live.providers[uuid])

@@ -64,7 +64,7 @@ def find_inventory_deviations(
     :param is_strict: whether nobody can have written since, as right after the request
     """
     local = {provider.uuid for provider in change.list_local_providers()}
-    created = {provider.uuid for provider in change.list_created()}
+    created = {provider.uuid for provider in change.list_created_providers()}
     is_whole = local - created <= live.providers.keys()
     for provider in change.providers:
         state = live.providers.get(provider.uuid)

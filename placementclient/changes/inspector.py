@@ -209,7 +209,7 @@ class Inspector:
         return merge_change(change, live, sent, backward=backward)
 
     def _find_live_status(self, reader: ScopeReader, change: Change) -> tuple[PlanStatus, str]:
-        """Return the status by the live state, and the reason if that is as neither side."""
+        """Return the status by the live state, and the reason if that is not before or after."""
         progress = self.make_progress(change)
         if progress.is_listed_as_before(reader.list_providers(change)):
             return PlanStatus.PENDING, ''

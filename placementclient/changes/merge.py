@@ -323,10 +323,10 @@ class Merge:
             holder = taken.get(state.name, uuid)
             other = self.states.get(holder)
             is_taken = holder != uuid and other is not None and other.name == state.name
-            if is_taken and not self._has_live_state(uuid):
+            if is_taken and not self._is_provider_unchanged(uuid):
                 self._refuse_provider(state, f'{state.name} exists, with the UUID {holder}')
 
-    def _has_live_state(self, uuid: str) -> bool:
+    def _is_provider_unchanged(self, uuid: str) -> bool:
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
     def _refuse_provider(self, state: ProviderState, message: str) -> None:
@@ -341,7 +341,9 @@ class Merge:
         """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
-            if state.provider.parent_provider_uuid in missing and not self._has_live_state(uuid):
+            if state.provider.parent_provider_uuid in missing and not self._is_provider_unchanged(
+                uuid
+            ):
                 self._refuse_provider(state, f'{state.name}: its parent is not created')
         for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():
@@ -359,7 +361,10 @@ class Merge:
                 self._refuse_deletion(parent, f'children: {state.name}')
 
     def _refuse_deletion(self, uuid: str, users: str) -> None:
-        """Add the obstacle that a provider to delete has ``users``, as a clause; it stays."""
+        """Keep a provider that the plan deletes, and add the obstacle that it is in use.
+
+        :param users: what uses it, as a clause: ``children: gpu0``
+        """
         state = self._live.providers[uuid]
         self._refuse_provider(state, f'{state.name} has {users}')
 

@@ -86,7 +86,9 @@ def is_untouched(change: Change, live: Snapshot) -> bool:
     inventory, if it creates any, are missing or empty.
     """
     created = [
-        provider.uuid for provider in change.list_created() if provider.content_after.inventories
+        provider.uuid
+        for provider in change.list_created_providers()
+        if provider.content_after.inventories
     ]
     are_empty = all(uuid not in live.providers or is_provider_empty(live, uuid) for uuid in created)
     return find_phase(change, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)

@@ -171,7 +171,7 @@ class _AtomicProgress(Progress):
     def _find_facets_to_merge_provider(
         self, provider: ProviderChange, live: ProviderState, is_used: bool, is_begun: bool
     ) -> set[str]:
-        """Return the facets to read; traits that are only lost are read after the reshape."""
+        """Return the facets to read; not traits that are only lost, unless the change is begun."""
         before, after = provider.content_before, provider.content_after
         facets = _find_changed_facets(provider)
         if self._has_reshape_request and not is_begun and after.traits <= before.traits:
@@ -211,6 +211,7 @@ class _AtomicProgress(Progress):
         return PlanStatus.DIFFERS, found[0].reason
 
     def has_happened(self, live: Snapshot) -> bool:
+        """Return whether an atomic change is made, wholly or in part, despite later changes."""
         return phases.has_happened(self.change, live)
 
     def is_still_applied(self, live: Snapshot) -> bool:

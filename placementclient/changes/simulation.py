@@ -36,7 +36,11 @@ def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapsho
 def _complete_provider(
     state: ProviderState, states: Mapping[str, ProviderState], gains: Counter[str]
 ) -> ProviderState:
-    """Return a provider with the root and the usages that follow from the operations."""
+    """Return a provider with its root and its usages after the operations.
+
+    :param states: all providers after the operations, by UUID
+    :param gains: the amounts by which the operations raise its usages, by class
+    """
     used = Counter(state.usages)
     used.update(gains)
     usages = {name: used[name] for name in {**state.inventories, **used} if used[name]}

@@ -115,14 +115,16 @@ class _UsageCount:
 class _InventoryTransfer:
     """The inventories that change, and the temporary ones while allocations are written."""
 
-    def __init__(self, before: Snapshot, after: Snapshot, pairs: Iterable[ConsumerChange]) -> None:
+    def __init__(
+        self, before: Snapshot, after: Snapshot, consumers: Iterable[ConsumerChange]
+    ) -> None:
         self._snapshot = before
         self.gone = before.providers.keys() - after.providers.keys()
         uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
         self.before = {uuid: _get_inventories(before, uuid) for uuid in uuids}
         self.after = {uuid: _get_inventories(after, uuid) for uuid in uuids}
         self._gained = {
-            (uuid, name) for pair in pairs for uuid, name, gain in pair.gains() if gain > 0
+            (uuid, name) for change in consumers for uuid, name, gain in change.gains() if gain > 0
         }
 
     def order_groups(

@@ -29,7 +29,7 @@ class CommandFactory:
         self.path = path
 
     def __getattr__(self, name: str) -> CommandFactory:
-        """Return the factory of the class, or of the module, with this name below the path."""
+        """Return the factory whose dotted path is that of this one with a name added."""
         if name.startswith('__'):
             raise AttributeError(name)
         return CommandFactory(f'{self.path}.{name}')

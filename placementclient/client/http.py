@@ -244,7 +244,7 @@ class Client:
         return response
 
     def _settle_microversion(self, version: Microversion) -> None:
-        """Use a microversion from now on, unless it lacks a feature that is required."""
+        """Use a microversion from now on; raise an error if it lacks a required feature."""
         for what, since, until in self._requirements:
             self._require_feature(version, what, since, until)
         self._settled = version

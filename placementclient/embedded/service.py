@@ -355,6 +355,7 @@ class Service:
         def begin_as_writer(
             connection: Connection, _cursor: object, statement: str, parameters: object, *_: object
         ) -> tuple[str, object]:
+            """Return the statement and parameters; a request that may write begins as a writer."""
             if statement == 'BEGIN' and thread.writes and thread.writer is None:
                 thread.writer = connection
                 statement = 'BEGIN IMMEDIATE'

@@ -52,6 +52,5 @@ class Finding:
         return self.severity is Severity.ERROR
 
     @property
-    def is_wrong(self) -> bool:
-        """Return whether the finding is an error or a warning."""
+    def is_error_or_warning(self) -> bool:
         return self.severity is not Severity.INFO

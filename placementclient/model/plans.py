@@ -305,7 +305,7 @@ class Change:
         roots = self.roots
         return (provider for provider in self.providers if provider.root_provider_uuid in roots)
 
-    def list_created(self) -> Iterator[ProviderChange]:
+    def list_created_providers(self) -> Iterator[ProviderChange]:
         """Yield the new providers, parents before their children."""
         return (provider for provider in self.providers if provider.is_created)
 

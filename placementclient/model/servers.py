@@ -154,7 +154,7 @@ class Server(ListRecord, frozen=True, gc=False):
     volumes: tuple[VolumeReference, ...] = ()
 
     @property
-    def hosts(self) -> tuple[str, ...]:
+    def host_names(self) -> tuple[str, ...]:
         """Return the names of the server's host; none if it has none, or the host is not known."""
         return tuple(name for name in (self.host, self.node) if name)
 
@@ -177,7 +177,7 @@ class Server(ListRecord, frozen=True, gc=False):
     @property
     def is_offloaded(self) -> bool:
         """Return whether it is shelved and on no host, so that it should have no allocations."""
-        is_on_none = not self.hosts and None in (self.host, self.node)
+        is_on_none = not self.host_names and None in (self.host, self.node)
         return self.state == _OFFLOADED and is_on_none
 
     @property

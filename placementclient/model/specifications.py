@@ -109,7 +109,7 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     whole: tuple[WholeField, ...] = ()
 
     def can_have_class(self, name: str) -> bool:
-        """Return whether the provider may have inventory of a class afterwards."""
+        """Return whether the entry lets the provider have inventory of a class after the change."""
         return 'inventories' not in self.whole or name in self.inventories
 
     def matches_inventory(self, name: str, inventory: Inventory | None) -> bool:

@@ -32,7 +32,7 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 def _read_records(
     client: Client, request: service.ListRequest, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
-    """Return the records of a list that Nova is asked for once, for a few seconds."""
+    """Return the records of a list; Nova is asked once, and has a few seconds to answer."""
     try:
         return parse(request(service.copy_for_one_try(client)), 'Nova')
     except BadFile as reason:

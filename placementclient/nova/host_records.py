@@ -135,7 +135,10 @@ def _count_pool_addresses(place: RecordPlace, pool: AddressPool) -> int:
 
 
 def decode_segments(document: object, path: str) -> dict[str, list[list[str]]]:
-    """Return the segments by the ID of each subnet and network, each segment as its aggregates."""
+    """Return the aggregates of each segment, by the ID of each subnet and of each network.
+
+    A subnet has one segment or none, a network has those of all its subnets.
+    """
     result: dict[str, list[list[str]]] = {}
     for place, subnet in _decode_subnets(document, path):
         if subnet.id is None or subnet.network_id is None:

@@ -95,7 +95,7 @@ def _refuse_existing_children(snapshot: Snapshot, change: Change) -> None:
 
     An interrupted apply leaves empty providers.
     """
-    for provider in change.list_created():
+    for provider in change.list_created_providers():
         state = snapshot.find(provider.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{provider.name}, which the plan makes, is there and not empty'

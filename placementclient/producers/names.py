@@ -95,7 +95,11 @@ def _is_class_or_trait_name(word: str) -> bool:
 
 
 def _suggest_after_service_error(client: Client, sentence: str, typed: str) -> str:
-    """Return what was probably meant with ``typed``, after an error message of the service."""
+    """Return the end of an error message that says what was probably meant; empty if unknown.
+
+    :param sentence: the error message of the service
+    :param typed: the name that the operator has typed
+    """
     if invalid := _INVALID_NAME.search(sentence):
         return describe_custom_name(invalid[2] or typed)
     if small := _SMALL_LETTERS.search(sentence):

@@ -121,7 +121,7 @@ def draw_svg(picture: Picture) -> str:
     headings: Iterable[tuple[str, float]] = ()
     if is_plan:
         left = _find_right_edge(before for before, _ in rows) + _BETWEEN_COLUMNS - _MARGIN
-        for card in _merge_cards(after for _, after in rows):
+        for card in _list_cards(after for _, after in rows):
             card.x += left
         headings = zip(SIDES, (_MARGIN, left + _MARGIN), strict=True)
     groups = list(chain.from_iterable(rows))
@@ -142,8 +142,8 @@ def draw_svg(picture: Picture) -> str:
             for text, x in headings
         ),
         *chain.from_iterable(map(_draw_edges, groups)),
-        *chain.from_iterable(map(_draw_card, _merge_cards(groups))),
-        *(_draw_legend(_merge_cards(groups), legend_top) if has_cards else ()),
+        *chain.from_iterable(map(_draw_card, _list_cards(groups))),
+        *(_draw_legend(_list_cards(groups), legend_top) if has_cards else ()),
         *([title_line] if picture.is_titled else ()),
         '</svg>',
     ]
@@ -161,18 +161,18 @@ def _lay_out_rows(picture: Picture, top: float) -> tuple[list[list[dict[str, _Ca
     height = top
     for sides in rows:
         extent = max(map(_place_cards, sides))
-        for card in _merge_cards(sides):
+        for card in _list_cards(sides):
             card.y += height
         height += extent
     return rows, height
 
 
-def _merge_cards(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
+def _list_cards(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
     return [card for cards in groups for card in cards.values()]
 
 
 def _find_right_edge(groups: Iterable[Mapping[str, _Card]]) -> float:
-    return max((card.x + card.width for card in _merge_cards(groups)), default=0.0)
+    return max((card.x + card.width for card in _list_cards(groups)), default=0.0)
 
 
 def _make_card(node: PictureNode) -> _Card:
@@ -197,11 +197,12 @@ def _draw_edges(cards: Mapping[str, _Card]) -> Iterator[str]:
             yield _draw_curve('share', card, cards[root])
 
 
-def _draw_curve(kind: str, left: _Card, right: _Card) -> str:
+def _draw_curve(style: str, left: _Card, right: _Card) -> str:
+    """Return the SVG path, of a class of the style sheet, from one card to another right of it."""
     start, end = left.x + left.width, right.x
     bend = (start + end) / 2
     return (
-        f'<path class="{kind}" d="M{start:.1f},{left.middle:.1f} C{bend:.1f},{left.middle:.1f} '
+        f'<path class="{style}" d="M{start:.1f},{left.middle:.1f} C{bend:.1f},{left.middle:.1f} '
         f'{bend:.1f},{right.middle:.1f} {end:.1f},{right.middle:.1f}"/>'
     )
 

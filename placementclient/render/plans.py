@@ -30,7 +30,9 @@ def count_plan_parts(plan: Plan) -> dict[str, int]:
     return {
         'trees': len(plan.changes),
         'left_out': len(plan.left_out),
-        'providers_to_create': sum(1 for tree in plan.changes for _ in tree.list_created()),
+        'providers_to_create': sum(
+            1 for tree in plan.changes for _ in tree.list_created_providers()
+        ),
         'consumers': len({change.uuid for tree in plan.changes for change in tree.consumers}),
         **{label.value: labels[label] for label in RowLabel},
         'warnings': len(list(list_warnings(plan.changes))),

@@ -61,7 +61,7 @@ def summarize_run(run: Outcome) -> str:
 
 
 def _describe_state(tree: TreeResult) -> str:
-    """Return the state of a tree for people; one that was rolled back before is no failure."""
+    """Return the state of a tree for people: ``already rolled back`` too, if that is the reason."""
     is_back = tree.state is TreeState.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
     return tree.reason if is_back else tree.state
 
@@ -201,7 +201,7 @@ def _summarize_deviations(deviations: Collection[Finding]) -> str:
     It differs (a deviation is an error or a warning), is rolled back, is not applied (a part is
     still to be made), was changed later by others (as they may), or is as planned.
     """
-    if any(deviation.is_wrong for deviation in deviations):
+    if any(deviation.is_error_or_warning for deviation in deviations):
         return PlanStatus.DIFFERS
     if any(deviation.reason == PLAN_ROLLED_BACK for deviation in deviations):
         return PlanStatus.ROLLED_BACK

@@ -87,7 +87,7 @@ class ReshapeCarrier(Carrier):
 
 def _drop_empty_new_providers(snapshot: Snapshot, change: Change) -> Snapshot:
     """Return a snapshot without those new providers of a change that are still empty."""
-    made = {provider.uuid for provider in change.list_created()}
+    made = {provider.uuid for provider in change.list_created_providers()}
     prepared = {
         uuid
         for uuid in made & snapshot.providers.keys()

@@ -52,7 +52,7 @@ def test_apply_leaves_a_tree_alone_that_others_have_undone_in_part(client, path)
 def test_a_second_apply_keeps_figures_that_others_changed_later(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
-    child = next(plan.changes[0].list_created())
+    child = next(plan.changes[0].list_created_providers())
     read = inventory.list(client, child.uuid)
     assert read.generation is not None
     inventory.set(client, child.uuid, 'VGPU', {'total': 4, 'reserved': 1}, read.generation)

@@ -84,7 +84,7 @@ def test_apply_leaves_a_tree_alone_that_others_change_all_the_time(client, path,
 def test_apply_reads_back_where_consumers_are_after_the_reshape(client, path):
     """Somebody puts a consumer elsewhere between the reshape and the look at what became of it."""
     plan = made(client, 2)
-    one, other = (change.uuid for change in plan.changes[0].list_created())
+    one, other = (change.uuid for change in plan.changes[0].list_created_providers())
 
     def misplace():
         consumer = clouds.captured(client).consumers_on(one)[0]
@@ -101,7 +101,7 @@ def test_apply_reads_back_where_consumers_are_after_the_reshape(client, path):
 
 def test_apply_reads_back_inventories_where_no_allocation_moves(client, path):
     plan = made(client, 2, servers=0)
-    gpu = next(plan.changes[0].list_created())
+    gpu = next(plan.changes[0].list_created_providers())
     shrink = functools.partial(resize(1, gpu.uuid), client)
     with disturbed(client, 'GET', f'{gpu.uuid}/inventories', shrink):
         (result,) = engines.apply(client, plan, path).trees
@@ -274,7 +274,7 @@ def mark(client, uuid):
 
 def test_rollback_leaves_a_child_alone_that_others_have_changed(client, path):
     plan = made(client)
-    (child,) = plan.changes[0].list_created()
+    (child,) = plan.changes[0].list_created_providers()
     engines.apply(client, plan, path)
     mark(client, child.uuid)
     (result,) = engines.rollback(client, plan, path).trees
@@ -284,7 +284,7 @@ def test_rollback_leaves_a_child_alone_that_others_have_changed(client, path):
 
 def test_a_prepared_child_stays_when_others_have_changed_it(client, path):
     plan = made(client)
-    (child,) = plan.changes[0].list_created()
+    (child,) = plan.changes[0].list_created_providers()
 
     def disturb():
         resize(5)(client)

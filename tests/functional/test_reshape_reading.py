@@ -30,7 +30,7 @@ def applied(client, path, hosts=2):
 def swap(client, plan, number):
     """Put a consumer on the other child."""
     consumer = allocation.show(client, plan.changes[number].consumers[0].uuid).value
-    one, other = (change.uuid for change in plan.changes[number].list_created())
+    one, other = (change.uuid for change in plan.changes[number].list_created_providers())
     swapped = {one: other, other: one}
     allocations = {swapped.get(uuid, uuid): it for uuid, it in consumer.allocations.items()}
     allocation.set(client, replace(consumer, allocations=allocations))
@@ -55,7 +55,7 @@ def test_verify_and_status_agree_on_tables_and_requests(client, tables, tmp_path
     engines.rollback(client, plan, journal, trees=['compute1'])
     swap(client, plan, 2)
     allocation.delete(client, plan.changes[3].consumers[0].uuid)
-    grow(client, next(plan.changes[4].list_created()).uuid)
+    grow(client, next(plan.changes[4].list_created_providers()).uuid)
     give(client, uuid_of('compute5'), 'HW_CPU_X86_AMD_SEV')
     resource_provider.create(client, 'a disk', parent_provider_uuid=uuid_of('compute6'))
     for consumer in plan.changes[7].consumers:

@@ -21,7 +21,7 @@ def test_apply_makes_a_deleted_trait_again(client, tmp_path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), 2)
     assert engines.apply(client, plan, str(tmp_path / 'first')).exit_status is ExitStatus.DONE
     for change in plan.changes:
-        for child in change.list_created():
+        for child in change.list_created_providers():
             trait.delete_from_provider(client, child.uuid)
     trait.delete(client, 'CUSTOM_GPU')
     assert engines.apply(client, plan, str(tmp_path / 'again')).exit_status is ExitStatus.DONE
@@ -30,7 +30,7 @@ def test_apply_makes_a_deleted_trait_again(client, tmp_path):
 
 def test_apply_makes_a_deleted_child_again(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
-    child = next(iter(plan.changes[0].list_created())).uuid
+    child = next(iter(plan.changes[0].list_created_providers())).uuid
     part = f'/resource_providers/{child}/traits'
     with clouds.disturbed(client, 'PUT', part, lambda: resource_provider.delete(client, child)):
         assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE

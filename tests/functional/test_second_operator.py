@@ -83,7 +83,7 @@ def rollback(stage, folder):
     plan, path = clouds.plan_of(clouds.loaded(stage.other, clouds.cloud())), f'{folder}/plan.json'
     storage.write_plan(path, plan)
     assert stage.run(f'resource provider reshape apply {path} --yes').status == 0
-    child, *_ = plan.changes[0].list_created()
+    child, *_ = plan.changes[0].list_created_providers()
     return f'resource provider reshape rollback {path} --yes', child.uuid
 
 
@@ -158,7 +158,7 @@ def test_a_slower_operator_of_the_same_plan_finds_it_applied(stage, tmp_path):
     storage.write_plan(slow, plan)
     with suppress(Killed), killed_at(stage.other, 4, is_done=True):
         engines.apply(stage.other, plan, f'{fast}.journal')
-    child = next(iter(plan.changes[0].list_created())).uuid
+    child = next(iter(plan.changes[0].list_created_providers())).uuid
     assert child in capture.capture(stage.other).providers
 
     def complete():

@@ -79,14 +79,14 @@ def encode_change(change: Change) -> ChangeRecord:
         change.is_atomic,
         change.moves,
         change.residents,
-        _encode_side(change.before),
-        _encode_side(change.after),
+        _make_side_record(change.before),
+        _make_side_record(change.after),
         change.reasons,
         change.warnings,
     )
 
 
-def _encode_side(snapshot: Snapshot) -> SideRecord:
+def _make_side_record(snapshot: Snapshot) -> SideRecord:
     return SideRecord(
         tuple(map(snapshots.make_provider_record, snapshot.providers.values())),
         {
@@ -104,8 +104,8 @@ def decode_change(record: ChangeRecord, shared: SharedParts | None = None) -> Ch
     shared = SharedParts() if shared is None else shared
     return Change(
         {record.root_provider_uuid: record.root_provider_name, **record.joined},
-        _decode_side(record.before, shared),
-        _decode_side(record.after, shared),
+        _decode_side_record(record.before, shared),
+        _decode_side_record(record.after, shared),
         record.is_atomic,
         record.rows,
         record.moves,
@@ -114,7 +114,7 @@ def decode_change(record: ChangeRecord, shared: SharedParts | None = None) -> Ch
     )
 
 
-def _decode_side(record: SideRecord, shared: SharedParts) -> Snapshot:
+def _decode_side_record(record: SideRecord, shared: SharedParts) -> Snapshot:
     return Snapshot(
         (snapshots.make_provider_state(state, shared) for state in record.providers),
         (snapshots.make_consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),

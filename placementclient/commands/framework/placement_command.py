@@ -387,7 +387,7 @@ class PlacementCommand(command.Command):
 
 
 def _discard_further_output(stdout: TextIO) -> None:
-    """Discard further output: when Python ends, it would print the error again."""
+    """Discard further output, so that Python does not report the same failure when it ends."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())

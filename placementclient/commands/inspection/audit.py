@@ -239,7 +239,9 @@ class AuditCloud(ChangeCommand):
         from placementclient.producers import repair
 
         fixed = {number for number, result in (results or {}).items() if result == repair.DONE}
-        is_wrong = any(f.is_wrong for number, f in enumerate(findings) if number not in fixed)
+        is_wrong = any(
+            f.is_error_or_warning for number, f in enumerate(findings) if number not in fixed
+        )
         self.exit_status = errors.ExitStatus.DONE
         if is_incomplete and (results is not None or not is_wrong):
             self.exit_status = errors.ExitStatus.ERROR

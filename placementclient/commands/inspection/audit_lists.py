@@ -106,10 +106,10 @@ class _ListReader:
         self._failing = set[str]()
 
     def read(self, name: str, source: service_lists.ListSource[Any], places: Sequence[str]) -> None:
-        """Read a list, or note the reason why it cannot be used.
+        """Read a list into ``lists``, or note there the reason why it cannot be used.
 
         :param name: the name of its option
-        :param places: the word for the service, or files
+        :param places: the word for the service to ask, or the paths of files
         """
         from placementclient.nova import schema, service
 

@@ -122,7 +122,11 @@ class ShowCapacity(base.Lister):
         return tables.add_aggregate_names(output, {item.uuid: item.name for item in aggregates})
 
     def _make_totals_table(self, before: Snapshot, after: Snapshot) -> base.Output:
-        """Return the table of capacity and usage, or of ``--diff``; set the exit status."""
+        """Return the table of capacity and usage, or of their ``--diff``; set the exit status.
+
+        :param before: the cloud that ``--diff`` compares with
+        :param after: the cloud to show
+        """
         from placementclient.insight.capacity import totals
         from placementclient.render import capacity as tables
 
@@ -199,7 +203,9 @@ class ShowCapacity(base.Lister):
 
         names = unknown_names.ReportedNames.from_snapshot(snapshot)
         absent = list(unknown_names.find_absent_names(names, request))
-        wrong = [unknown_names.describe_absent_name(name) for name in absent if name.is_wrong]
+        wrong = [
+            unknown_names.describe_absent_name(name) for name in absent if name.is_error_or_warning
+        ]
         if wrong:
             raise errors.BadArgument('; '.join(wrong))
         for sentence in map(unknown_names.describe_absent_name, absent):

@@ -103,7 +103,7 @@ class WriteReport(base.PlacementCommand):
         )
         disk.write_text(self.args.output, page.render_page(template, report))
         if lists.refused or cloud.hosts_of_cells_down:
-            is_wrong = any(finding.is_wrong for finding in result.findings)
+            is_wrong = any(finding.is_error_or_warning for finding in result.findings)
             self.exit_status = ExitStatus.DIFFERS if is_wrong else ExitStatus.ERROR
 
     def _warn_of_missing_lists(self, audited: AuditedCloud) -> None:
@@ -139,7 +139,7 @@ def _refuse_trees_missing_in_snapshot(plan: Plan, snapshot: Snapshot) -> None:
         for tree in plan.changes
         for uuid, name in tree.roots.items()
         if uuid not in snapshot.providers
-        and uuid not in {change.uuid for change in tree.list_created()}
+        and uuid not in {change.uuid for change in tree.list_created_providers()}
     ]
     if missing:
         raise errors.BadArgument(

@@ -190,7 +190,7 @@ class VerifyReshape(base.Lister):
                 workers=self.args.workers,
                 progress=show,
             )
-        if any(difference.is_wrong for difference in differences):
+        if any(difference.is_error_or_warning for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
         self.ending = runs.summarize_verification(changes, differences)
         return runs.list_deviations(changes, differences)

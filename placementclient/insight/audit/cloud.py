@@ -309,9 +309,12 @@ class AuditedConsumer:
 
     @property
     def hosts_beside_named_one(self) -> list[str]:
-        """The UUIDs of its roots beside the only one that Nova names; else empty."""
+        """The UUIDs of the hosts with its allocations, without its own host.
+
+        Empty if Nova names none of these hosts, or several.
+        """
         home = self.cloud.select_named_roots(
-            list(self.hosts), self.server.hosts if self.server else ()
+            list(self.hosts), self.server.host_names if self.server else ()
         )
         return [root for root in self.hosts if root not in home] if len(home) == 1 else []
 

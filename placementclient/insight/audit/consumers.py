@@ -168,8 +168,8 @@ def _make_consumer_finding(
         'type': consumer.type,
         'holds': cloud.insert_provider_names(consumer.allocations),
     }
-    if audited.server and audited.server.hosts:
-        common['host'] = audited.server.hosts[0]
+    if audited.server and audited.server.host_names:
+        common['host'] = audited.server.host_names[0]
     if involved := [audited.migration] if audited.migration else audited.migrations:
         common['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved

@@ -218,7 +218,7 @@ def _find_node_of_servers(
     :param node_by_host: the name of the node, by its own name and that of its host
     """
     nodes = {
-        next((node_by_host[name] for name in server.hosts if name in node_by_host), None)
+        next((node_by_host[name] for name in server.host_names if name in node_by_host), None)
         for server in _find_servers_of_root(cloud, root)
     }
     return nodes.pop() if len(nodes) == 1 else None
@@ -248,7 +248,8 @@ def _explain_no_replacement(
     if not cloud.lists.has_list('servers'):
         return _UNKNOWN.format(_find_original_name(dead))
     is_still = any(
-        _find_original_name(dead) in server.hosts for server in _find_servers_of_root(cloud, dead)
+        _find_original_name(dead) in server.host_names
+        for server in _find_servers_of_root(cloud, dead)
     )
     return _STILL.format(_find_original_name(dead)) if is_still else ''
 

@@ -36,13 +36,13 @@ def find_servers_without_allocations(cloud: Cloud) -> Iterator[Finding]:
     for server in cloud.servers.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         is_empty = consumer is None or not consumer.allocations
-        if is_empty and server.hosts and not server.is_detailed:
+        if is_empty and server.host_names and not server.is_detailed:
             faults.append((server, {'unknown': _NO_FLAVORS}))
     # That usage is reported first; a server may be behind it.
     hidden = {state.provider.root_uuid for state, _ in cloud.unlisted_usage}
     for server, facts in faults:
         reason = explain_manual_healing(cloud, server.uuid)
-        passed_over = '' if hidden.isdisjoint(cloud.find_host_roots(server.hosts)) else _HIDDEN
+        passed_over = '' if hidden.isdisjoint(cloud.find_host_roots(server.host_names)) else _HIDDEN
         remedy = None if reason else HealServer(server.uuid)
         yield _make_server_finding(cloud, server, facts, remedy, reason, passed_over)
 
@@ -53,7 +53,7 @@ def explain_manual_healing(cloud: Cloud, server_uuid: str) -> str:
     if heal is None:
         return ''
     server = heal.server
-    if not cloud.find_host_roots(server.hosts):
+    if not cloud.find_host_roots(server.host_names):
         return f'{heal.reason}: nova-compute makes it at its start, so see its log'
     command = _SET.format(server.uuid, server.project_id, server.user_id, server.node)
     return f'{heal.reason}. If you know what it holds: {command}'
@@ -77,11 +77,11 @@ def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with all allocations on another host than Nova names."""
     for server, consumer, root in cloud.list_servers_on_one_host():
         # A driver may give its hosts other names than their providers: only a known one counts.
-        is_comparable_host = server.is_detailed or cloud.find_host_roots(server.hosts)
+        is_comparable_host = server.is_detailed or cloud.find_host_roots(server.host_names)
         if (
-            server.hosts
+            server.host_names
             and is_comparable_host
-            and not cloud.select_named_roots([root], server.hosts)
+            and not cloud.select_named_roots([root], server.host_names)
         ):
             holds = {
                 cloud.get_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
@@ -95,7 +95,9 @@ def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
     """Yield the servers with other amounts allocated on their host than their flavor requests."""
     for server, consumer, root in cloud.list_servers_on_one_host():
         if not (
-            server.flavor and server.is_detailed and cloud.select_named_roots([root], server.hosts)
+            server.flavor
+            and server.is_detailed
+            and cloud.select_named_roots([root], server.host_names)
         ):
             continue
         try:
@@ -129,7 +131,7 @@ def _make_server_finding(
     :param passed_over: why the check skips the server
     :param other_root: the UUID of another root that the finding concerns
     """
-    roots = [*cloud.find_host_roots(server.hosts), *([other_root] if other_root else [])]
-    host = {'host': server.hosts[0]} if server.hosts else {}
+    roots = [*cloud.find_host_roots(server.host_names), *([other_root] if other_root else [])]
+    host = {'host': server.host_names[0]} if server.host_names else {}
     passed_over = cloud.find_skip_reason(server.uuid) or passed_over
     return make_finding(server.uuid, {**host, **facts}, tuple(roots), remedy, reason, passed_over)

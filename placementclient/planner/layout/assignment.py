@@ -258,7 +258,7 @@ class AssignmentProblem:
     def _list_options(
         self, consumer: Consumer, source: TargetProvider, amounts_by_class: Mapping[str, int]
     ) -> tuple[ConsumerOption, ...]:
-        """Return the options of amounts that go from a source to one provider together."""
+        """Return the ways in which amounts of a source can go to one provider together."""
         key = (source.uuid, tuple(amounts_by_class.items()))
         options = self._open.get(key)
         if options is None:

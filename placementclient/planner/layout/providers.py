@@ -320,9 +320,13 @@ class TargetProviders:
         return TargetProvider(stated or chosen, name, parent, self._root.uuid, None)
 
     def _find_or_create_parent(self, name: str, source: ProviderState | None) -> str | None:
-        """Return the UUID of the parent with a name; create it if an entry names it; else ``None``.
+        """Return the UUID of the provider that is to be the parent of another.
 
-        :param source: the source of the move that leads to its child
+        If no provider has its name, it is created, provided that an entry of the specification is
+        about it. ``None``: there is no such entry, or the provider is in another tree.
+
+        :param name: its name or UUID
+        :param source: the source of the move whose target is the child
         """
         state = self._snapshot.find(name)
         if state is not None:

@@ -76,7 +76,11 @@ def _make_edits(
     inventories: Mapping[str, Mapping[str, int | float]],
     names: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> Iterator[tuple[Edit, Cursor]]:
-    """Yield an edit for each key of an entry, and the place of the key in the file."""
+    """Yield an edit for each key of an entry, and the place of the key in the file.
+
+    :param inventories: by class, the fields to change
+    :param names: by ``traits`` and ``aggregates``, the names to ``add`` and to ``remove``
+    """
     if inventories:
         for sentence in ReportedNames.from_snapshot(snapshot).explain_impossible(inventories, ()):
             raise entry.descend('inventories').make_error(sentence)

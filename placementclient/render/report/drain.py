@@ -26,6 +26,13 @@ MOST, _NAMED = 500, 8
 
 
 class _DrainedMove(msgspec.Struct, rename={'source': 'from', 'target': 'to'}):
+    """A move in the file of a drain's plan; servers that only leave have no target.
+
+    :param server: the UUID
+    :param source: the name of the host
+    :param allocations: after the move, by UUID of the provider and class
+    """
+
     wave: int
     server: str
     source: str
@@ -34,6 +41,12 @@ class _DrainedMove(msgspec.Struct, rename={'source': 'from', 'target': 'to'}):
 
 
 class _DrainPlanFile(msgspec.Struct, rename={'messages': 'said'}):
+    """The fields of the file of a drain's plan that the page shows.
+
+    :param messages: sentences with the answer
+    :param hosts: the names of the hosts to empty
+    """
+
     format: Literal['placementclient/drain-plan']
     version: Literal[1]
     verdict: Literal['yes', 'no', 'depends', 'undetermined']

@@ -45,7 +45,7 @@ def reshaped(snapshot, inventories, allocations):
 def carried_out(snapshot, tree):
     """Return a snapshot after the plan of a tree."""
     return reshaped(
-        with_empty(snapshot, tree.list_created()),
+        with_empty(snapshot, tree.list_created_providers()),
         {change.uuid: change.content_after.inventories for change in tree.providers},
         {change.uuid: change.after.allocations for change in tree.consumers},
     )

@@ -121,9 +121,9 @@ def _expect_plan(case):
             got = after[name].inventories[resource_class].as_fields()
             assert {field: got[field] for field in fields} == fields
     for name, uuid in expect.get('uuids', {}).items():
-        assert {change.uuid for tree in plan.changes for change in tree.list_created()} == {uuid}, (
-            name
-        )
+        assert {
+            change.uuid for tree in plan.changes for change in tree.list_created_providers()
+        } == {uuid}, name
     for name, traits in expect.get('traits', {}).items():
         assert sorted(after[name].traits) == traits
     for names in expect.get('joined', []):

@@ -29,7 +29,7 @@ def added(total, **row):
     (tree,) = planner.plan_reshape(
         snapshot, specifications.parse_specification(ADDITIONS, 'spec')
     ).changes
-    (consumer,), (child,) = tree.consumers, tree.list_created()
+    (consumer,), (child,) = tree.consumers, tree.list_created_providers()
     allocations = {**consumer.before.allocations, child.uuid: {DEVICE: total}}
     after = Snapshot(
         tree.after.providers.values(), [structs.replace(consumer.after, allocations=allocations)]

@@ -14,7 +14,7 @@ def test_warnings_are_counted_as_they_are_printed():
             root_provider_name=name,
             reasons=(),
             consumers=(),
-            list_created=tuple,
+            list_created_providers=tuple,
             warnings=[SimpleNamespace(message=f'{name}: the same'), *more],
         )
         for name, more in (('a', []), ('b', []), ('c', [SimpleNamespace(message='another')]))

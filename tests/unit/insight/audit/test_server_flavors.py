@@ -51,7 +51,7 @@ def test_audit_names_classes_that_nothing_of_the_server_asks_for(specs, amounts,
     facts = {'flavor': 'm', 'holds': surplus}
     assert [dict(finding.facts) for finding in found] == [facts] * bool(surplus)
     for finding in found:
-        assert (finding.kind, finding.is_wrong, typed(finding)) == (KINDS[0], False, '')
+        assert (finding.kind, finding.is_error_or_warning, typed(finding)) == (KINDS[0], False, '')
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_audit_names_hosts_with_other_traits_than_the_flavor(specs, wrong):
     facts = {'flavor': 'm', 'host': 'host', **wrong}
     assert [dict(finding.facts) for finding in found] == [facts] * bool(wrong)
     for finding in found:
-        assert (finding.kind, finding.is_wrong, typed(finding)) == (KINDS[1], False, '')
+        assert (finding.kind, finding.is_error_or_warning, typed(finding)) == (KINDS[1], False, '')
 
 
 @pytest.mark.parametrize(

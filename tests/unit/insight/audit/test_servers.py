@@ -168,7 +168,7 @@ def test_audit_finds_servers_with_all_allocations_on_another_host(server, hosts,
     wrong = [finding for finding in faults if finding.kind == 'wrong-host']
     assert len(wrong) == result
     for finding in wrong:
-        assert finding.facts == {'host': server.hosts[0], 'holds': {'a': {'VCPU': 4}}}
+        assert finding.facts == {'host': server.host_names[0], 'holds': {'a': {'VCPU': 4}}}
         assert 'a' in finding.roots
         assert (typed(finding), finding.repair) == ('', None)
         assert 'allocation move' in reason(finding)
