@@ -71,11 +71,12 @@ class _Rollback:
         return list(map(self._plan_consumer_rollback, changed))
 
     def adapt_snapshot(self, planned: Snapshot, others: Iterable[Consumer]) -> Snapshot:
-        """Return a planned side of the change as it can be now.
+        """Return the planned state before or after the change, with what others changed since.
 
         It has the live totals of sharing providers, and no consumer that is gone.
 
-        :param others: the consumers that are not as planned, as this side has them
+        :param planned: that state
+        :param others: the consumers that are not as planned, as they are to be in this state
         """
         consumers = planned.consumers | {consumer.uuid: consumer for consumer in others}
         states = (

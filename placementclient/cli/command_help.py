@@ -117,7 +117,10 @@ def _read_pairs(file: str) -> dict[str, str]:
 
 
 def describe_missing_arguments(message: str, parser: argparse.ArgumentParser) -> str:
-    """Return the help of the arguments that an error says are missing; empty: one is an option."""
+    """Return the help of the arguments that an error of argparse says are missing.
+
+    It is empty if one of them is an option.
+    """
     helps = {
         str(action.metavar): str(action.help).removesuffix('.')
         for action in list_actions(parser)

@@ -327,7 +327,7 @@ class Client:
 
     @property
     def last_change(self) -> SentChange | None:
-        """The last write that was not refused, if possible one with an unknown outcome."""
+        """A write with an unknown outcome, if any; else the last write that was not refused."""
         return self._changes.last
 
     def _warn_once(self, sentence: str) -> None:

@@ -132,7 +132,7 @@ class FacetEdit:
         return replace(state, **{self.facet: desired})
 
     def check_providers(self, states: Collection[ProviderState]) -> None:
-        """Accept all providers."""
+        """Do nothing: names can be added to and removed from all providers."""
 
     def list_remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
         """Yield a sentence on each name to remove that no provider has."""

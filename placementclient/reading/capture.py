@@ -316,7 +316,11 @@ class _CaptureReader:
 def _has_listed_holdings(
     consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]
 ) -> bool:
-    """Return whether a consumer has the generation and the allocations that providers list."""
+    """Return whether a consumer has the generation and the allocations that providers list.
+
+    :param members: the UUIDs of these providers
+    :param holdings: what they list of the consumer, by their UUIDs
+    """
     here = {uuid: part for uuid, part in consumer.allocations.items() if uuid in members}
     return here == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
         holding.consumer_generation == consumer.generation for holding in holdings.values()

@@ -176,7 +176,10 @@ def _sample_flavors(
 
 
 def _sample_traits(snapshot: Snapshot, patterns: Sequence[str]) -> Samples:
-    """Return the traits that match a pattern, by host, trait and provider."""
+    """Return a sample for each provider and trait of it that matches a pattern.
+
+    Its labels are the host, the trait and the provider.
+    """
     return [
         ((snapshot.providers[root].name, trait, state.name), 1)
         for root, states in Topology(snapshot).trees.items()

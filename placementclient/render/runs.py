@@ -61,7 +61,7 @@ def summarize_run(run: Outcome) -> str:
 
 
 def _describe_state(tree: TreeResult) -> str:
-    """Return the state of a tree for people: ``already rolled back`` too, if that is the reason."""
+    """Return the state of a tree, or that it was rolled back already, as text for people."""
     is_back = tree.state is TreeState.ALREADY_BACK and tree.reason == ALREADY_ROLLED_BACK
     return tree.reason if is_back else tree.state
 

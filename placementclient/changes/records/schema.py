@@ -90,7 +90,11 @@ def _forbid_null(fields: dict[str, Any], *names: str) -> None:
 
 
 def _allow_trees(types: dict[str, Any]) -> dict[str, Any]:
-    """Allow trees as "tree export" writes them; return the schema of one with its moves."""
+    """Let the schema of a specification allow declared trees, as "tree export" writes them.
+
+    :param types: the schemas by type, which it changes
+    :return: the schema of a single tree with the moves beside it
+    """
     types |= _shorten_descriptions(msgspec.json.schema(DeclaredProvider))['$defs']
     declared, record = types['DeclaredProvider'], types['SpecRecord']
     fields = declared['properties']

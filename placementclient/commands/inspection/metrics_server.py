@@ -135,7 +135,7 @@ class Collector:
         self._duration = time.monotonic() - began_at
 
     def _report_failure(self, failure: Exception) -> None:
-        """Log the error of a reading after a good one; raise it if the options are wrong."""
+        """Log the first failure in a row; raise one of wrong options before the first success."""
         from placementclient.nova.service import NoCatalog
 
         is_first = self._last_good.ended_at is None

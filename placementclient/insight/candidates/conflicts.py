@@ -56,7 +56,10 @@ class ConflictSearch(Generic[T]):
             self._add_conflict(conflict)
 
     def find_corrections(self) -> Iterator[frozenset[T]]:
-        """Yield the minimal corrections, the smallest first."""
+        """Yield each minimal set of requirements that need not be met, so that the others can be.
+
+        The smallest comes first.
+        """
         confirmed: set[frozenset[T]] = set()
         for _ in range(MAX_STEPS):
             cover = next((cover for cover in self._covers if cover not in confirmed), None)

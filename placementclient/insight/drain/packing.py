@@ -220,7 +220,10 @@ class Packing:
             place += 1
 
     def _list_ranking_entries(self, number: HostNumber) -> Iterator[tuple[list[_Rank], _Rank]]:
-        """Yield each ranking of the hosts of a host's shape, with the entry of the host there."""
+        """Yield each ranking that a host is in, as a list, and the entry that it has there now.
+
+        :param number: of the host
+        """
         room, shape = self.room[number], self.problem.hosts[number].shape
         totals, score = self.problem.shapes[shape].totals, 0.0
         for at, weight in self._weights[shape]:

@@ -188,7 +188,7 @@ class RoomProblem:
         yield from self.list_shared_amounts(host, piece)
 
     def find_free_amount(self, room: HostRoom | Pool) -> int:
-        """Return the free amount of a class on a provider of a host, or of a sharing provider."""
+        """Return the free amount of a provider's class: one of a host, or a sharing provider's."""
         if isinstance(room, HostRoom):
             return self.hosts[room.host].room[room.at]
         return self.problem.pools[room]

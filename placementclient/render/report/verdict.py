@@ -102,7 +102,10 @@ def _judge_drain(drain: DrainSection) -> Iterator[Statement]:
 
 
 def _judge_audit(report: Report) -> Iterator[Statement]:
-    """Yield the worst finding in the words of the audit, the number of findings, and the gaps."""
+    """Yield the worst finding in the words of the audit, and the numbers of findings.
+
+    Without findings, say how many checks were made. Cells that do not answer have a sentence, too.
+    """
     audit, cloud = report.audit, report.cloud
     if audit.findings:
         worst = findings.sort_by_severity(audit.findings)[0]
@@ -131,7 +134,7 @@ def _count_findings(report: Report) -> str:
 
 
 def _judge_cloud(report: Report, class_fills: Sequence[ClassFill]) -> Iterator[Statement]:
-    """Yield sentences about capacities: none is exceeded, and the fullest classes."""
+    """Yield a sentence if no host is over its capacity, and one about the fullest classes."""
     if class_fills and all(f.kind != 'over-capacity' for f in report.audit.findings):
         yield Statement(Mark.GOOD, 'No host is over its capacity')
     lines = {fill.line.resource_class: fill.line for fill in class_fills}
