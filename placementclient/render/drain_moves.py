@@ -56,9 +56,9 @@ def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
     rows = [_make_move_row(cloud, move) for move in answer.moves]
     planned = {(row.server, row.source) for row in rows}
     for finding in answer.unsettled:
-        holder = cloud.snapshot.consumers.get(finding.subject)
-        if holder and (holder.uuid, finding.facts['host']) not in planned:
-            rows.append(_make_unmovable_row(finding, holder.allocations))
+        if (finding.subject, finding.facts['host']) not in planned:
+            holder = cloud.snapshot.consumers.get(finding.subject)
+            rows.append(_make_unmovable_row(finding, holder.allocations if holder else {}))
     return _COLUMNS.make_table(rows)
 
 

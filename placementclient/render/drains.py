@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from placementclient.basis import errors
 from placementclient.basis.wording import format_count, join_names
-from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.cloud import UNALLOCATED, DrainCloud
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import (
@@ -105,9 +105,11 @@ def answer_rolling_drain(
     """
     snapshot, order, blocked = cloud.snapshot, rolling.order, rolling.blocked
     batches = 'batch' if len(order) + len(blocked) == 1 else 'batches'
+    stuck = {uuid for finding in rolling.unsettled for uuid in finding.roots}
+    emptied_count = sum(stuck.isdisjoint(batch) for batch in order)
     waves = rolling.moves[-1].wave if rolling.moves else 0
     messages = [
-        f'{len(order)} of {len(order) + len(blocked)} {batches} can be emptied: '
+        f'{emptied_count} of {len(order) + len(blocked)} {batches} can be emptied: '
         f'{format_count(len(rolling.moves), "move")} in {format_count(waves, "wave")}'
         f'{_count_unmovable_consumers(rolling.unsettled)}'
     ]
@@ -206,26 +208,38 @@ def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> 
 
 def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
     """Return the sentence with the number of servers that can move."""
-    servers = format_count(decision.strict.server_count, 'server')
+    unallocated = _count_subjects(decision.unsettled, is_allocated=False)
+    count = decision.strict.server_count
+    servers = format_count(count + unallocated, 'server')
+    verb = 'has' if count == 1 else 'have'
+    placed = f'{count} {verb} a place' if unallocated else 'all have a place'
     if not (decision.strict.server_count or decision.unsettled or decision.moves):
         names = join_names(list_root_names(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     if not decision.strict.is_complete:
-        return _summarize_incomplete_drain(decision, servers)
+        return _summarize_incomplete_drain(decision, format_count(count, 'server'))
     if decision.verdict is DrainVerdict.UNDETERMINED:
         return (
-            f'Undetermined: {servers} to move, all have a place, but no order was found in '
+            f'Undetermined: {servers} to move, {placed}, but no order was found in '
             'which each move has room'
         )
     left = _count_unmovable_consumers(decision.unsettled)
-    return f'{servers} to move{_describe_waves(decision.moves)}{left}'
+    return f'{servers} to move{_describe_waves(decision.moves, placed)}{left}'
 
 
 def _count_unmovable_consumers(findings: Iterable[Finding]) -> str:
     """Return ``; 2 consumers cannot move``, the end of a sentence; empty without findings."""
+    findings = list(findings)
+    stuck = _count_subjects(findings, is_allocated=True)
+    hidden = _count_subjects(findings, is_allocated=False)
+    words = f'; {format_count(stuck, "consumer")} cannot move' if stuck else ''
+    return f'{words}; {format_count(hidden, "server")} without allocations' if hidden else words
+
+
+def _count_subjects(findings: Iterable[Finding], *, is_allocated: bool) -> int:
+    """Return the number of consumers, or of servers without allocations, that cannot move."""
     # A consumer on several hosts has a finding for each of them.
-    stuck = len({finding.subject for finding in findings})
-    return f'; {format_count(stuck, "consumer")} cannot move' if stuck else ''
+    return len({f.subject for f in findings if (f.kind == UNALLOCATED) != is_allocated})
 
 
 def _summarize_incomplete_drain(decision: DrainDecision, servers: str) -> str:
@@ -250,14 +264,17 @@ def _summarize_incomplete_drain(decision: DrainDecision, servers: str) -> str:
     )
 
 
-def _describe_waves(moves: Sequence[ServerMove]) -> str:
-    """Return ``: all have a place, in 3 waves``, the end of a sentence; empty without moves."""
+def _describe_waves(moves: Sequence[ServerMove], placed: str) -> str:
+    """Return ``: all have a place, in 3 waves``, the end of a sentence; empty without moves.
+
+    :param placed: how many have a place
+    """
     if not moves:
         return ''
     offloaded = sum(move.target is None for move in moves)
     more = f', and {offloaded} to offload' if offloaded else ''
     waves = max(move.wave for move in moves)
-    return f': all have a place{more}, in {format_count(waves, "wave")}'
+    return f': {placed}{more}, in {format_count(waves, "wave")}'
 
 
 def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:

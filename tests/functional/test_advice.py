@@ -377,3 +377,19 @@ def test_the_audit_that_a_drain_names_finds_why_its_consumer_cannot_move(
     assert typed[:4] == ['placement', 'resource', 'provider', 'audit']
     found = placement(*typed[1:], '-f', 'json')
     assert id in [finding['id'] for finding in json.loads(found.stdout)]
+
+
+def test_the_heal_that_a_drain_names_gives_a_lost_server_its_place(client, placement, tmp_path):
+    build(client, holder('other', {'compute1': HELD}))
+    record = server('s', 'compute0', **DETAILS | {'OS-EXT-STS:vm_state': 'active'})
+    requests = tmp_path / 'nova.json'
+    lists = {'servers': [record], 'migrations': [], 'aggregates': [], 'server_groups': []}
+    requests.write_text(json.dumps(lists))
+    drain = f'resource provider drain plan compute0 --requests {requests} -f value -c state'
+    told = placement(drain)
+    assert (told.status, told.stdout) == (5, 'cannot move\n')
+    step = told.stderr.partition('Next:\n  1. placement ')[2].splitlines()[0]
+    assert placement(*shlex.split(step), '--yes').status == 0
+    assert allocation.show(client, uuid_of('s')).value.allocations == {uuid_of('compute0'): HELD}
+    again = placement(drain)
+    assert (again.status, again.stdout) == (0, 'move\n')

@@ -270,7 +270,12 @@ class PlanDrain(base.Lister):
             return NovaFacts()
         scheduling = server_options.read_scheduling_options(self)
         nova_facts, remarks = read_nova_facts(
-            assumption.snapshot, lists.document, lists.source, scheduling, self._read_images
+            assumption.snapshot,
+            lists.document,
+            lists.source,
+            scheduling,
+            self._read_images,
+            drain_lists.make_repair_choice(self, lists),
         )
         self.warn(remarks)
         return replace(nova_facts, consumers={*(nova_facts.consumers or ()), *assumption.placed})

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
     from placementclient.commands.framework.base import PlacementCommand
+    from placementclient.insight.drain.departures import RepairChoice
 
 REQUESTS = Option(
     '--requests <file>|nova...',
@@ -106,6 +108,17 @@ def format_audit_command(command: PlacementCommand, lists: NovaLists) -> str:
         option, _, path = default.partition(' ')
         options.append(f'{option} {shlex.quote(lists.paths.get(option[2:], path))}')
     return ' '.join([audit, *options])
+
+
+def make_repair_choice(command: PlacementCommand, lists: NovaLists) -> RepairChoice:
+    """Return a choice of the command that repairs a finding, with the files of ``--requests``."""
+    from placementclient.render.repairs import Invocation, choose_command_or_reason
+
+    files = [
+        (f'--{key}', lists.paths[key]) for key in ('servers', 'migrations') if key in lists.paths
+    ]
+    invocation = Invocation(command.program, heal=files, is_assumed=bool(command.args.assume))
+    return functools.partial(choose_command_or_reason, invocation=invocation)
 
 
 def list_commands_for_lists(next_steps: Iterable[str]) -> Iterator[str]:

@@ -26,13 +26,17 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request
 from placementclient.placing.topology import Topology
 
+#: The kind of the findings on servers that hold nothing in Placement, as the audit has it.
+UNALLOCATED = 'without-allocations'
+
 
 class Occupants(NamedTuple):
     """The consumers of hosts.
 
     :param offloaded: shelved servers, which free their allocations and need no place
-    :param unsettled: findings on servers, other consumers, and providers with unknown consumers
-        that no plan can move; the fact ``command`` is the command after which a plan can. A server
+    :param unsettled: findings on servers (those without allocations have the kind
+        :data:`UNALLOCATED`), other consumers, and providers with unknown consumers that no plan can
+        move; the fact ``command`` is the command after which a plan can. A server
         that Nova cannot move yet is among ``servers``, too.
     """
 
@@ -143,6 +147,9 @@ class DrainCloud:
         for uuid in hosts:
             for consumer in self.snapshot.consumers_in(uuid):
                 self._add_consumer(occupants, consumer, uuid)
+            for unmovable in self.nova_facts.unallocated.get(uuid, ()):
+                finding = self._make_unsettled_finding(unmovable, uuid, UNALLOCATED)
+                occupants.unsettled.append(finding)
             for state in self.topology.trees[uuid]:
                 if unlisted := self.snapshot.unlisted_usages(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
@@ -195,12 +202,12 @@ class DrainCloud:
             self._departures[server_uuid] = departures.choose_departure(state, restricted)
         return self._departures[server_uuid]
 
-    def _make_unsettled_finding(self, unmovable: Hindrance, root_uuid: str) -> Finding:
+    def _make_unsettled_finding(
+        self, unmovable: Hindrance, root_uuid: str, kind: str = 'unsettled'
+    ) -> Finding:
         host = self.snapshot.providers[root_uuid].name
         facts = {'host': host, 'reason': unmovable.reason, 'command': unmovable.command}
-        return Finding(
-            'unsettled', unmovable.subject, facts, (root_uuid,), severity=Severity.WARNING
-        )
+        return Finding(kind, unmovable.subject, facts, (root_uuid,), severity=Severity.WARNING)
 
     def _explain_unmovable(self, consumer: Consumer, root_uuid: str) -> Hindrance | None:
         """Return why a consumer on a host is no server that a plan can move; ``None`` if it is one.

@@ -2,7 +2,7 @@
 """The requests of servers, from lists of Nova."""
 
 import contextlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,14 +10,24 @@ from msgspec import UNSET
 
 from placementclient.basis.wording import format_count, join_names
 from placementclient.insight import owners
+from placementclient.insight.audit.cloud import Cloud, CloudLists
+from placementclient.insight.audit.servers import find_servers_without_allocations
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.departures import Restriction, find_restriction
+from placementclient.insight.drain.departures import (
+    GONE,
+    Hindrance,
+    RepairChoice,
+    Restriction,
+    explain_unallocated_server,
+    find_restriction,
+)
 from placementclient.insight.drain.nova_facts import (
     NovaFacts,
     make_affinity_group_alias,
     make_zone_alias,
 )
 from placementclient.model.consumers import Allocations, sum_resources
+from placementclient.model.findings import Finding
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import (
     HostAggregate,
@@ -50,12 +60,17 @@ _DEFAULT = RequestBuilder()
 _LISTS = ('aggregates', 'server_groups', 'migrations')
 
 
+def _choose_no_repair(_: Finding) -> tuple[str, str]:
+    return '', ''
+
+
 def read_nova_facts(
     snapshot: Snapshot,
     document: object,
     path: str,
     scheduling: RequestBuilder = _DEFAULT,
     images: Callable[[Sequence[Server]], Images] | None = None,
+    choose_repair: RepairChoice = _choose_no_repair,
 ) -> tuple[NovaFacts, list[str]]:
     """Return the facts that lists of Nova have, and sentences on what the drain does not count.
 
@@ -64,11 +79,14 @@ def read_nova_facts(
     :param images: returns the images of servers; ``None``: no image is known
     :param path: the file of the lists, or the service, for errors
     :param scheduling: builds the requests that Nova sends
+    :param choose_repair: returns the command that repairs what an audit finds, or the reason for
+        none; the other one is empty
     :raises errors.BadFile: if it is something else
     """
     lists = document if isinstance(document, Mapping) else {}
     servers = records.decode_server_details(document, path, {})
-    migrations = _read_migrations(lists, path)
+    listed = _read_migrations(lists, path)
+    migrations = _key_by_consumer(listed)
     # A list that the file lacks is empty, and a remark says so.
     lists = {name: lists.get(name, []) for name in _LISTS}
     aggregates = records.decode_aggregates(lists, path)
@@ -86,10 +104,11 @@ def read_nova_facts(
     reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
     for server in here:
         reader.add_request(server)
+    states = _map_states(servers, (migrations or {}).values())
     nova_facts = NovaFacts(
         reader.requests,
         reader.least,
-        _map_states(servers, (migrations or {}).values()),
+        states,
         {server.uuid for server in servers},
         _read_zones(snapshot, aggregates) if zones else {},
         {group.uuid: group.most for group in server_groups},
@@ -97,6 +116,7 @@ def read_nova_facts(
         dict(_find_restrictions(snapshot, here, known, scheduling.settings)),
         migrations,
         aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
+        unallocated=_find_unallocated_servers(snapshot, servers, listed, states, choose_repair),
     )
     return nova_facts, [*reader.list_remarks(), *_list_missing_lists(document)]
 
@@ -107,13 +127,45 @@ def _has_all_providers(snapshot: Snapshot, server: Server) -> bool:
     return consumer is not None and consumer.allocations.keys() <= snapshot.providers.keys()
 
 
-def _read_migrations(
-    lists: Mapping[str, object], path: str
+def _read_migrations(lists: Mapping[str, object], path: str) -> list[ServerMigration] | None:
+    """Return the migrations; ``None`` if they are not known."""
+    return records.decode_migrations(lists, path) if 'migrations' in lists else None
+
+
+def _key_by_consumer(
+    migrations: Iterable[ServerMigration] | None,
 ) -> Mapping[str, ServerMigration] | None:
     """Return the migrations by the UUIDs of the consumers that hold their old hosts, if known."""
-    if 'migrations' not in lists:
+    if migrations is None:
         return None
-    return {entry.uuid: entry for entry in records.decode_migrations(lists, path) if entry.uuid}
+    return {migration.uuid: migration for migration in migrations if migration.uuid}
+
+
+def _find_unallocated_servers(
+    snapshot: Snapshot,
+    servers: Iterable[Server],
+    migrations: Sequence[ServerMigration] | None,
+    states: Mapping[str, str],
+    choose_repair: RepairChoice,
+) -> dict[str, list[Hindrance]]:
+    """Return by host the servers that Nova has there and that hold nothing in Placement.
+
+    :param states: of the servers, in small letters
+    """
+    holders = {uuid for uuid, consumer in snapshot.consumers.items() if consumer.allocations}
+    without = {
+        server.uuid: server
+        for server in servers
+        if server.host_names and server.uuid not in holders and server.state not in GONE
+    }
+    by_host = defaultdict[str, list[Hindrance]](list)
+    if without:
+        cloud = Cloud(snapshot, CloudLists(without, migrations))
+        for finding in find_servers_without_allocations(cloud):
+            hindrance = explain_unallocated_server(finding, states[finding.subject], choose_repair)
+            for uuid in finding.roots:
+                by_host[uuid].append(hindrance)
+    return by_host
 
 
 def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]) -> dict[str, str]:

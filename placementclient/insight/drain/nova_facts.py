@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The facts of Nova that a drain counts, and the names of its places among aggregates."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placementclient.insight.drain.departures import Restriction
+from placementclient.insight.drain.departures import Hindrance, Restriction
 from placementclient.model.servers import ServerMigration
 from placementclient.placing.requests import Request
 
@@ -42,6 +42,8 @@ class NovaFacts:
         not known
     :param cells: the cells of Nova by the name of the host; ``None``: all hosts are in one
     :param aggregates: the names of aggregates by UUID
+    :param unallocated: the servers that Nova has on a host and that hold nothing in Placement, by
+        the UUID of its root
     """
 
     requests: Mapping[str, Request] = field(default_factory=dict)
@@ -55,6 +57,7 @@ class NovaFacts:
     migrations: Mapping[str, ServerMigration] | None = None
     cells: Mapping[str, str] | None = None
     aggregates: Mapping[str, str] = field(default_factory=dict)
+    unallocated: Mapping[str, Sequence[Hindrance]] = field(default_factory=dict)
 
     def make_zone_and_cell_aliases(self, host: str) -> frozenset[str]:
         """Return the names that stand for the zone and the cell of a host among its aggregates."""

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small cloud to drain."""
 
+from placementclient.nova import service as compute
 from tests.unit.commands.clouds import save
 from tests.unit.insight.clouds import cloud, consumer, detailed, provider
 
 RACK = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
+AGAIN = 'Plan again with the same command; if it reads files, make them anew first'
+HOSTS = [provider(name, VCPU=8) for name in ('compute1', 'compute2')]
 PLAN = 'resource provider drain plan --snapshot {file} '
 
 
@@ -38,3 +41,12 @@ def requests(folder, lists):
         f'--requests {save(folder, "nova.json", lists)} '
         f'--images {save(folder, "images.json", images)}'
     )
+
+
+def answer_as_nova(monkeypatch, servers):
+    """Answer for Nova, Glance and Cinder: these servers, and an image that asks for nothing."""
+    empty = ('aggregates', 'read_server_groups', 'migrations', 'compute_services', 'read_volumes')
+    answers: dict[str, list[object]] = {name: [] for name in empty}
+    answers |= {'servers_with_zones': servers, 'read_images': [{'id': 'i', 'disk_format': 'raw'}]}
+    for name, records in answers.items():
+        monkeypatch.setattr(compute, name, lambda *_, records=records: records)

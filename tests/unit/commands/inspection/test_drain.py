@@ -9,14 +9,14 @@ import pytest
 from placementclient.nova import service as compute
 from tests.programs import Result
 from tests.unit.commands.clouds import save
-from tests.unit.commands.inspection.drains import PLAN, RACK, requests, server, three_hosts
+from tests.unit.commands.inspection.drains import (
+    PLAN,
+    RACK,
+    answer_as_nova,
+    requests,
+    server,
+)
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
-
-
-@pytest.fixture
-def file(tmp_path):
-    return three_hosts(tmp_path)
-
 
 NO_NOVA = (
     '"x" cannot be looked up without Nova: give the UUID of the aggregate, which "placement '
@@ -125,11 +125,7 @@ def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypat
         'Left on the other hosts: VCPU 1 of 16, at most 1 on a provider\n',
     )
     assert placement(command + options) == expected
-    images = [{'id': 'i', 'disk_format': 'raw'}]
-    lists |= {'servers_with_zones': lists.pop('servers'), 'compute_services': []}
-    lists |= {'read_server_groups': lists.pop('server_groups')}
-    for name, records in {**lists, 'read_images': images, 'read_volumes': []}.items():
-        monkeypatch.setattr(compute, name, lambda *_, records=records: records)
+    answer_as_nova(monkeypatch, servers)
     assert placement(command + '--requests nova') == expected
     # While a cell is down, nothing is certain.
     down = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}

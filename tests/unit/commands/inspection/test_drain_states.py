@@ -4,31 +4,17 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.commands.clouds import save
-from tests.unit.commands.inspection.drains import PLAN, requests, server, three_hosts
+from tests.unit.commands.inspection.drains import (
+    AGAIN,
+    HOSTS,
+    PLAN,
+    requests,
+    server,
+)
 from tests.unit.insight.clouds import cloud, consumer, detailed, provider
-
-AGAIN = 'Plan again with the same command; if it reads files, make them anew first'
-HOSTS = [provider(name, VCPU=8) for name in ('compute1', 'compute2')]
-
-
-@pytest.fixture
-def file(tmp_path):
-    return three_hosts(tmp_path)
-
-
-@pytest.fixture
-def plan(placement, tmp_path):
-    """Plan to empty ``compute1`` of two hosts with these consumers."""
-
-    def run(consumers, options='', lists=None, states=HOSTS):
-        file = save(tmp_path, 'cloud.json', cloud(states, consumers))
-        known = f'--requests {save(tmp_path, "nova.json", lists)}' if lists else ''
-        return placement(f'{PLAN.format(file=file)} compute1 {options} {known}')
-
-    return run
-
 
 #: The status of a plan, the new host and the command, by ``vm_state``; every one of Nova 34.
 STATES = [
@@ -192,6 +178,12 @@ def test_an_affinity_group_that_keeps_servers_on_their_host_is_named(plan):
     result = plan(consumers, '', lists)
     assert result.status == 4
     assert '2 servers of VCPU 2 in the affinity group web: room for 0\n' in result.stderr
+
+
+def test_usage_without_a_consumer_is_a_row(plan):
+    states = [replace(HOSTS[0], usages={'VCPU': 2}), HOSTS[1]]
+    result = plan([], '-f value -c server -c state', states=states)
+    assert (result.status, result.stdout) == (5, 'compute1 cannot move\n')
 
 
 GOLD = {'CUSTOM_BAREMETAL_GOLD': 1}
