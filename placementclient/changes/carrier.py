@@ -90,7 +90,7 @@ class Carrier(Inspector):
         self._refuse_barred_reshapes(map(list_operations, changes))
 
     def start_from_plan(self) -> None:
-        """Begin each change with the state that it was decided on, without reading again.
+        """Prepare the operations of each change from the state in the plan, without reading again.
 
         Raises what :meth:`check_plan` raises.
         """

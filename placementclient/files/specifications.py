@@ -145,7 +145,7 @@ class _LongForm:
 
 
 def _read_long_form(document: Cursor) -> _LongForm:
-    """Return the values of a specification in any of its forms, to be made the long form."""
+    """Return the values of a specification in any of its forms, for the long form."""
     if isinstance(document.value, list):
         moves = document.read_list(lambda item: _read_move(item, ()))
         return _LongForm(document, {'moves': moves}, (), {('moves',): ()})

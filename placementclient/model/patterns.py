@@ -60,7 +60,13 @@ def expand_patterns(
 
 
 def find_similar_names(name: str, names: set[str]) -> set[str]:
-    """Return the names or patterns to suggest one from, for a name or pattern without a match."""
+    """Return candidates for a suggestion in place of a name or pattern without a match.
+
+    They are patterns that match, or all names.
+
+    :param name: the name or pattern
+    :param names: those that exist
+    """
     if not is_pattern(name):
         begun = [other for other in names if other.startswith(name)]
         return {f'{name}*'} if begun[1:] else names

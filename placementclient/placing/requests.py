@@ -71,7 +71,7 @@ class Request(NamedTuple):
 
     @property
     def trees(self) -> frozenset[str]:
-        """The UUIDs of the trees that the request allows."""
+        """The UUIDs of the trees to which the request limits its parts; empty: it names no tree."""
         return frozenset(part.in_tree for part in self.parts if part.in_tree)
 
     @property

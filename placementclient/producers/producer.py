@@ -48,7 +48,7 @@ class StateProducer(Producer):
 
     @abstractmethod
     def read_live_state(self) -> Snapshot:
-        """Read the providers and consumers that may change, and all that the decision needs."""
+        """Read the providers and consumers that may change, and all that decides on the changes."""
 
     @abstractmethod
     def make_desired_state(self, live: Snapshot) -> Snapshot:

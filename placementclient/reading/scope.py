@@ -84,12 +84,12 @@ class ScopeReader:
     def _find_roots_after_moves(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
-        """Return the roots of the trees to which others have moved providers; empty without any.
+        """Return the UUIDs of the roots of trees to which others have moved providers.
 
-        Each UUID of a root has the name of a moved provider.
+        Each has the name of one such provider. Empty if all these trees are trees of the change.
 
-            :param listed: the providers of the change's trees, by UUID
-            :param is_begun: whether a request may have been sent, so that new providers exist
+        :param listed: the providers of the change's trees, by UUID
+        :param is_begun: whether a request may have been sent, so that new providers exist
         """
         expected = {*change.before.providers, *(change.after.providers if is_begun else ())}
         missing = expected - listed.keys()

@@ -65,7 +65,7 @@ def make_tree_record(tree: Tree, *, allocations: bool = False) -> dict[str, obje
     """
     return {
         **_record_subtree(tree.snapshot, tree.root, allocations),
-        'sharing': [_record_provider(state) for state in tree.sharing],
+        'sharing': [_make_provider_record(state) for state in tree.sharing],
     }
 
 
@@ -117,7 +117,7 @@ def _record_subtree(
 
     :param allocations: whether the data have the allocations
     """
-    record = _record_provider(state)
+    record = _make_provider_record(state)
     if allocations:
         record['allocations'] = {
             consumer.uuid: dict(sorted(consumer.allocations[state.uuid].items()))
@@ -129,7 +129,7 @@ def _record_subtree(
     return record
 
 
-def _record_provider(state: ProviderState) -> dict[str, object]:
+def _make_provider_record(state: ProviderState) -> dict[str, object]:
     return {
         'name': state.name,
         'uuid': state.uuid,

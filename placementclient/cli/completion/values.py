@@ -198,7 +198,7 @@ def _request_names(kind: str, tls_flags: Sequence[str]) -> list[str] | None:
 
 
 def _collect_consumer_uuids(document: dict[str, list[Any]]) -> list[str]:
-    """Return the UUIDs of the consumers in a tree of ``tree list --allocations``, or in all."""
+    """Return the UUIDs of all consumers in the output of ``tree list --allocations``."""
     below = [*document.get('trees', ()), *document.get('children', ())]
     consumers = [uuid for tree in below for uuid in _collect_consumer_uuids(tree)]
     return [*document.get('allocations', ()), *consumers]

@@ -95,7 +95,7 @@ class ServiceChecks:
         return str(highest), highest >= self._needed
 
     def _check_reading(self) -> tuple[str, bool]:
-        """Send a read request; return ``yes``, and True if the user may read."""
+        """Send a read request; return ``yes`` and True, or raise the error if it is refused."""
         api.resource_provider.list(self._client, uuid=_UNKNOWN_UUID)
         return 'yes', True
 

@@ -240,7 +240,10 @@ class AssignmentProblem:
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
 
     def _make_search_item(self, judged: ConsumerItem) -> Item:
-        """Return a judged item as the search knows it; without options if it is refused."""
+        """Return an item in the numbers of the search; without options if it is refused.
+
+        :param judged: the item, whose options are judged already
+        """
         options: list[tuple[Demand, ...]] = []
         for option in judged.options:
             if judged.divisible:

@@ -252,7 +252,9 @@ class TargetProviders:
     def _use_existing_provider(
         self, state: ProviderState, entry: ProviderSpec | None
     ) -> TargetProvider | None:
-        """Return an existing provider for the target state; ``None``: another tree has it unshared.
+        """Return an existing provider for the target state.
+
+        ``None``, and a cause, if it is in another tree and is no sharing provider.
 
         :param entry: the one about it, if there is one
         """

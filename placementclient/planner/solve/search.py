@@ -84,7 +84,10 @@ class Impossible:
     free: Sequence[int]
 
     def find_core(self) -> tuple[Sequence[int], bool]:
-        """Return indexes of items without a common solution, and whether any fewer have one."""
+        """Return the indexes of items that have no solution together, and if these are minimal.
+
+        :return: the indexes; True if it is proved that without any of them there is a solution
+        """
         if isinstance(self.reason, int):
             return (self.reason,), True
         core, is_minimal = _find_core(self.reason.problem)
