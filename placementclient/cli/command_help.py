@@ -117,19 +117,13 @@ def _read_pairs(file: str) -> dict[str, str]:
 
 
 def describe_missing_arguments(message: str, parser: argparse.ArgumentParser) -> str:
-    """Return the help of the arguments that an error of argparse says are missing.
-
-    It is empty if one of them is an option.
-    """
+    """Return the help of the arguments and options that an error of argparse says are missing."""
     helps = {
-        str(action.metavar): str(action.help).removesuffix('.')
+        '/'.join(action.option_strings) or action.metavar: str(action.help).removesuffix('.')
         for action in list_actions(parser)
-        if not action.option_strings
     }
     missing = message.removeprefix(MISSING).split(', ')
-    if not helps.keys() >= set(missing):
-        return ''
-    return ''.join(f'. {name}: {helps[name]}' for name in missing)
+    return ''.join(f'. {name}: {helps[name]}' for name in missing if name in helps)
 
 
 def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
@@ -185,6 +179,13 @@ def _suggest_for_unknown_words(
     for word in _list_positional_names(parsers):
         if word in words:
             return f'. Type the {word} without --{word}'
+    if 'dry-run' in words and 'plan' in _list_positional_names(parsers):
+        command = 'placement resource provider reshape'
+        plan = shlex.quote(next((word for word in typed if word[:1] != '-'), 'PLAN'))
+        return (
+            f'. To see what a plan would do: {command} show {plan}. To try it, and the way back, '
+            f'on a copy: {command} rehearse {plan} --snapshot cloud.json'
+        )
     if form := _suggest_for_surplus_words(parsers, options, unknown, typed):
         return form
     if meant := [_SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options]:

@@ -87,7 +87,8 @@ def _format_undecided_rows(failure: Undecided) -> Iterator[str]:
         yield f'The first {MOST_ROWS} rows:'
     yield from (f'  {row}' for row in failure.rows[:MOST_ROWS])
     yield from (f'Warning: {warning}' for warning in failure.warnings)
-    yield format_next_steps(_DECIDE)
+    if not failure.next_steps:
+        yield format_next_steps(_DECIDE)
 
 
 def _format_causes(causes: Iterable[Cause]) -> Iterator[str]:

@@ -19,7 +19,8 @@ from placementclient.model.outcomes import (
     TreeState,
     TreeStatus,
 )
-from placementclient.model.plans import Change, Plan
+from placementclient.model.plans import Change, Plan, Recipe
+from placementclient.model.specifications import Spec
 from placementclient.planner.errors import IMPOSSIBLE
 from placementclient.render.columns import Output
 
@@ -92,10 +93,12 @@ def advise_planning_again(
         obstacles.append(tree.reason.partition(IMPOSSIBLE)[2])
         restorations.append(_suggest_restoring_total(planned, obstacles[-1]))
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
-    plan_again = 'Plan again for the trees that were left alone'
     if any(restorations):
         yield from _suggest_restorations(list(filter(None, restorations)), plan_path)
-        plan_again = 'Or plan again for the trees that were left alone'
+    plan_again = (
+        f'{"Or plan" if any(restorations) else "Plan"} again for the trees that were left alone, '
+        f'with the specification and the assignments in {plan_path}'
+    )
     others = [o for o, r in zip(obstacles, restorations, strict=True) if o and not r]
     if others:
         reasons = join_first_sentences(others)
@@ -104,7 +107,10 @@ def advise_planning_again(
     if all(obstacles):
         # With what the plan has of the specification, the command fails for the same reason.
         spec_path = 'CORRECTED.yaml'
-        plan_again = f'{"Or" if any(restorations) else "Then"} plan again as you have corrected it'
+        plan_again = (
+            f'{"Or" if any(restorations) else "Then"} plan again with a corrected specification'
+        )
+        options += _list_assignment_options(plan.recipe)
     elif any(obstacles):
         options.append('--skip-infeasible')
     options += [f'--tree {shlex.quote(name)}' for name in roots]
@@ -112,6 +118,13 @@ def advise_planning_again(
         f'{plan_again}: placement resource provider reshape plan '
         f'--spec {shlex.quote(spec_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
     )
+
+
+def _list_assignment_options(recipe: Recipe[Spec]) -> list[str]:
+    """Return the options that name the files of assignments which no specification names."""
+    paths = dict.fromkeys(row.path for row in recipe.assignments)
+    named = recipe.spec.assignments
+    return [f'--assignments {shlex.quote(path)}' for path in paths if path not in ('', *named)]
 
 
 def _suggest_restorations(restorations: Sequence[str], plan_path: str) -> Iterator[str]:

@@ -59,8 +59,9 @@ def test_a_plan_is_written_shown_applied_verified_and_rolled_back(placement, cli
     assert shown.stdout.startswith('1 provider to create, 1 to change\n')
     prefix = 'placement resource provider reshape'
     assert shown.stderr == (
-        f'Next:\n  1. Rehearse, which changes nothing: {prefix} rehearse {path} --snapshot FILE\n'
-        f'  2. {prefix} apply {path}\n'
+        'Next:\n  1. Save a snapshot, if you have none: placement resource provider snapshot save '
+        f'cloud.json\n  2. Rehearse, which changes nothing: {prefix} rehearse {path} --snapshot '
+        f'cloud.json\n  3. {prefix} apply {path}\n'
     )
     assert 'before' in shown.stdout
     summary = placement(f'resource provider reshape show {path} --summary')

@@ -62,12 +62,28 @@ def test_plan_refuses_undecided_consumers_with_a_file_to_fill_in(placement, clou
     assert not Path('plan.json').exists()
     todo = Path('todo.csv').read_text()
     assert todo.count(',VGPU,1,,') == 5
+    assert result.stderr.startswith('wrote todo.csv: 5 rows\n')
+    assert result.stderr.endswith(
+        'Next:\n  1. Fill in the column to_provider of todo.csv, whose comments name the choices\n'
+        f'  2. Plan again: placement {PLAN} --assignments todo.csv\n'
+    )
     Path('todo.csv').write_text(todo.replace(',VGPU,1,,', f',VGPU,1,{CARDS[0]},', 4))
     refused = placement(f'{PLAN} --assignments todo.csv')
     assert refused.status == errors.ExitStatus.DONE, refused
     plan = json.loads(Path('plan.json').read_text())
     labels = [row['label'] for row in plan['trees'][0]['rows']]
     assert sorted(labels) == ['forced'] + ['mapped'] * 5
+
+    # The rows of a file replace those of a plan: the command names the files of both.
+    assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
+    new = 'allocation set 11111111-1111-4111-8111-111111111111 --project-id p --user-id u'
+    assert placement(f'resource provider {new} --allocation rp=compute1,VGPU=1').status == 0
+    again = f'{PREFIX} plan --spec plan.json -o plan-2.json'
+    result = placement(f'{again} --write-assignments rest.csv')
+    steps = f'{again} --assignments rest.csv --assignments gpu-map.csv'
+    assert result.stderr.endswith(f'  2. Plan again: placement {steps}\n'), result
+    Path('rest.csv').write_text(Path('rest.csv').read_text().replace(',1,,', f',1,{CARDS[1]},'))
+    assert placement(steps).status == 0
 
 
 def test_plan_warns_of_migrations_under_way(placement, cloud):
@@ -154,8 +170,8 @@ def test_apply_names_the_command_that_plans_a_changed_tree_again(placement, clou
     (tree,) = json.loads(left.stdout)
     assert (tree['tree'], tree['state']) == ('compute1', 'left alone')
     command = 'resource provider reshape plan --spec plan.json --tree compute1 -o plan-2.json'
-    corrected = command.replace('plan.json', 'CORRECTED.yaml')
-    assert f'Or plan again as you have corrected it: placement {corrected}\n' in left.stderr
+    corrected = command.replace('plan.json', 'CORRECTED.yaml --assignments gpu-map.csv')
+    assert f'Or plan again with a corrected specification: placement {corrected}\n' in left.stderr
     grown = 'resource provider inventory set compute1 --amend --resource VGPU=8'
     steps = left.stderr[left.stderr.index('Next:') :]
     assert f'compute1 has 7 VGPU now; the plan moves 8: placement {grown}\n' in steps

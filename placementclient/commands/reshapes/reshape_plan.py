@@ -6,6 +6,8 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from placementclient import program
 from placementclient.basis import errors
 from placementclient.basis.printable import escape_line
-from placementclient.basis.wording import join_names
+from placementclient.basis.wording import format_count, join_names
 from placementclient.cli.help_formatter import get_line_width
 from placementclient.client.endpoints import RESHAPE
 from placementclient.commands.framework import (
@@ -35,6 +37,7 @@ from placementclient.commands.framework.document_command import DocumentCommand,
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
+    from placementclient.model.assignments import AssignmentRow
     from placementclient.model.plans import Change, Plan
     from placementclient.model.providers import Provider
     from placementclient.model.snapshots import Snapshot
@@ -161,9 +164,14 @@ class PlanReshape(base.ShowOne):
                     expect=show.set_total,
                 )
         except Undecided as undecided:
-            if self.args.write_assignments:
-                skeleton = assignments.format_skeleton(undecided.rows)
-                disk.write_text(self.args.write_assignments, skeleton)
+            if path := self.args.write_assignments:
+                disk.write_text(path, assignments.format_skeleton(undecided.rows))
+                number = format_count(len(undecided.rows), 'row')
+                self.log.warning(f'wrote {path}: {number}')
+                undecided.next_steps = (
+                    f'Fill in the column to_provider of {path}, whose comments name the choices',
+                    f'Plan again: {self._make_command_with_assignments(spec, rows)}',
+                )
             raise
         if self.args.snapshot:
             roots = [root for change in plan.changes for root in change.roots]
@@ -186,6 +194,19 @@ class PlanReshape(base.ShowOne):
             self.next_steps = (make_reshape_command('show', self.args.output),)
         fields = {'plan': self.args.output, **plans.count_plan_parts(plan)}
         return tuple(fields), tuple(fields.values())
+
+    def _make_command_with_assignments(self, spec: Spec, rows: Iterable[AssignmentRow]) -> str:
+        """Return the command that plans again when the written file of assignments is filled in.
+
+        :param rows: those of this plan; the written file replaces the rows of a plan
+        """
+        typed = [self._parser.prog, *vars(self._parser)['typed']]
+        command = [re.sub('^--w[a-z-]*', '--assignments', word) for word in typed]
+        for path in dict.fromkeys(row.path for row in rows):
+            if path and path not in (*spec.assignments, *self.args.assignments):
+                command += ['--assignments', path]
+        program, *words = command
+        return f'{program} {shlex.join(words)}'
 
     def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
         """Return the snapshot, all providers, and the names or root UUIDs of the selected trees.
@@ -234,7 +255,9 @@ class ShowReshape(DocumentCommand):
                 (step('status'),)
                 if os.path.exists(get_journal_path(self.args.plan))
                 else (
-                    f'Rehearse, which changes nothing: {step("rehearse")} --snapshot FILE',
+                    'Save a snapshot, if you have none: placement resource provider snapshot save '
+                    'cloud.json',
+                    f'Rehearse, which changes nothing: {step("rehearse")} --snapshot cloud.json',
                     step('apply'),
                 )
             )
@@ -268,8 +291,8 @@ class RehearseReshape(base.Lister):
         Option(
             '--snapshot <file>',
             required=True,
-            help='The snapshot of the plan, or a newer one: resource provider snapshot save makes '
-            'it',
+            help='The snapshot to load, that of the plan or a newer one; to make one: '
+            'resource provider snapshot save cloud.json',
         ),
         *selection_options.TREES,
     )

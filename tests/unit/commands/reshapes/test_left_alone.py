@@ -10,9 +10,10 @@ import pytest
 from placementclient.commands.reshapes.reshape_run import ShowReshapeStatus, suggest_planning_again
 from placementclient.model.outcomes import Outcome, TreeResult, TreeState
 from placementclient.model.plans import Plan, PlanOptions, Recipe
+from placementclient.model.specifications import Spec
 from placementclient.render import runs
 
-RECIPE: Recipe[Any] = Recipe(None, (), PlanOptions(allow_inferred=False, skip_infeasible=False))
+RECIPE: Recipe[Any] = Recipe(Spec(()), (), PlanOptions(allow_inferred=False, skip_infeasible=False))
 
 
 @pytest.mark.parametrize('number', [2, 300])
@@ -37,14 +38,15 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     plan = Plan((), recipe=RECIPE)
     assert list(runs.advise_planning_again(plan, 'plan.json', trees, 'plan-2.json')) == [
         'gpu1: no room. Change that in the cloud, or correct a copy of the specification',
-        'Plan again for the trees that were left alone: placement resource provider reshape plan '
+        'Plan again for the trees that were left alone, with the specification and the assignments '
+        'in plan.json: placement resource provider reshape plan '
         '--spec plan.json --skip-infeasible --tree gpu0 --tree gpu1 -o plan-2.json',
     ]
     # Where every tree is in the way of the new plan, the command fails until that has changed.
     first, again = runs.advise_planning_again(plan, 'plan.json', trees[1:], 'plan-2.json')
     assert first.startswith('gpu1: no room. Change that')
     assert again == (
-        'Then plan again as you have corrected it: placement resource provider reshape plan '
+        'Then plan again with a corrected specification: placement resource provider reshape plan '
         '--spec CORRECTED.yaml --tree gpu1 -o plan-2.json'
     )
 
