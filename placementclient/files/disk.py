@@ -178,7 +178,10 @@ def read_bytes(path: str, needed: FileKind, most_bytes: int) -> bytes:
 
 
 def _read_beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
-    """Return the content of a stream, or of a longer one somewhat more than ``most`` bytes."""
+    """Return the content of a stream; of one of more than ``most`` bytes only the beginning.
+
+    That has more than ``most`` bytes, too, which shows that the stream is too long.
+    """
     content = io.BytesIO()
     while content.tell() <= most and (chunk := stream.read(_CHUNK)):
         content.write(chunk)

@@ -187,7 +187,10 @@ class Server(ListRecord, frozen=True, gc=False):
 
     @property
     def is_settled(self) -> bool | None:
-        """Return whether the server stays on its host; ``None`` if the list does not say it."""
+        """Return whether Nova is done with the server, so that it stays on its host.
+
+        ``None`` if the list does not say it.
+        """
         states = {state.lower() for state in (self.status, self.vm_state) if state}
         if self.task or not states <= (_SETTLED | {_OFFLOADED} if self.is_offloaded else _SETTLED):
             return False

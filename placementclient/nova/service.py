@@ -32,11 +32,15 @@ _ID = re.compile(r'[\w-]+')
 
 
 class _CatalogService(NamedTuple):
-    """A service of the catalog."""
+    """A service of Keystone's catalog, and the version of its API to ask.
+
+    :param type: by which the catalog names it
+    :param major: the version; empty where the catalog has just one
+    :param microversion: the one that requests ask for; ``None``: none
+    """
 
     name: str
     type: str
-    #: The version of its API; empty where the catalog names that.
     major: str = ''
     microversion: str | None = None
 

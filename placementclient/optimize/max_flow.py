@@ -39,6 +39,9 @@ def _find_shifts(
 ) -> list[_Shift]:
     """Return the fewest shifts that give units to a user; empty if it can get none.
 
+    The shift ``(source, user, target)`` lets a user draw units from a target in place of a source;
+    these are additional units if the source is ``None``.
+
     :param user: the sources that it reaches
     :param free: the units that nobody has, by source
     :param drawn: the units of each source that each user has

@@ -15,12 +15,12 @@ class Topology:
     A sharing provider serves every tree of which any provider is in one of its aggregates, as the
     service sees it.
 
-    :param reached: the UUIDs of the sharing providers of other trees that serve each tree, if the
-        snapshot lacks aggregates
+    :param sharers_by_root: the UUIDs of the sharing providers of other trees that serve each tree,
+        by that of its root; ``None``: the aggregates in the snapshot tell
     """
 
     def __init__(
-        self, snapshot: Snapshot, reached: Mapping[str, Iterable[str]] | None = None
+        self, snapshot: Snapshot, sharers_by_root: Mapping[str, Iterable[str]] | None = None
     ) -> None:
         self.snapshot = snapshot
         #: The providers of each tree, by the UUID of its root; in the order of the roots' names.
@@ -34,7 +34,9 @@ class Topology:
         self._hosts: dict[str, Sequence[HostProvider]] = {}
         self._reached = {
             root: [snapshot.providers[uuid] for uuid in uuids]
-            for root, uuids in (self._find_sharers() if reached is None else reached).items()
+            for root, uuids in (
+                self._find_sharers() if sharers_by_root is None else sharers_by_root
+            ).items()
         }
 
     def _find_sharers(self) -> Mapping[str, Iterable[str]]:

@@ -84,7 +84,10 @@ def capture_specified_trees(
 
 
 def _find_named_roots(spec: Spec, chosen_roots: Iterable[str], listing: Snapshot) -> list[str]:
-    """Return the UUIDs of the other roots of providers that the specification names for some."""
+    """Return the UUIDs of further roots: of providers that the specification names.
+
+    Only what it says about the chosen trees counts.
+    """
     mentioned: set[str] = set()
     for root_uuid in chosen_roots:
         names = [name for state in listing.tree(root_uuid) for name in (state.name, state.uuid)]

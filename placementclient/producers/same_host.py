@@ -132,7 +132,10 @@ def _find_completed_successors(
 
 
 def _is_same_host_by_name(new: ProviderState, old: ProviderState, final_name: str) -> bool:
-    """Return whether a new provider has the name of the old one's host."""
+    """Return whether a new provider has the name of the old one's host.
+
+    :param final_name: of the new provider after the replacement
+    """
     former = restore_name(old.name, old.uuid)
     if any(is_same_host(restore_name(new.name, uuid), former) for uuid in (old.uuid, new.uuid)):
         return True

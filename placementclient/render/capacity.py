@@ -86,9 +86,11 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
 
 
 def suggest_shorter_table(output: Output, by: str, *, compares: bool) -> Sequence[str]:
-    """Return a sentence that suggests the differences or, for a long table of them, the sums.
+    """Return the sentence, if there is one, that suggests options for a shorter table.
 
-    :param compares: whether the table has the amounts before and after the assumptions
+    Instead of all amounts: those that change (``--diff``). Instead of many of these: their sums.
+
+    :param compares: whether the table is one of ``--diff``
     :param by: ``tree``, ``aggregate`` or ``class``
     """
     if not compares:

@@ -165,9 +165,11 @@ class TreeMatcher:
         return is_found or search.is_cut
 
     def count_granted_amounts(self, requirement: Requirement) -> Counter[str]:
-        """Return how many of the amounts of a class tried so far each tree grants, by its root.
+        """Return the number of amounts of a class that each tree grants, by the UUID of its root.
 
-        They are the amounts in this request and in changed requests.
+        The amounts are those of this request and of the changed requests that were tried so far.
+
+        :param requirement: has the class
         """
         counts = Counter[str]()
         for (name, _), granting in self._granted.items():

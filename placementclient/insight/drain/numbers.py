@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 
 
 class HostPiece(NamedTuple):
-    """A piece on a host."""
+    """Servers of a kind on a host that are served in one way, in numbers."""
 
     host: HostNumber
     piece: Piece

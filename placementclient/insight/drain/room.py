@@ -133,7 +133,7 @@ class RoomProblem:
     def find_server_groups(self, kind: KindNumber | None) -> Sequence[str]:
         """Return the anti-affinity groups of a kind of servers.
 
-        :param kind: ``None``: it has no groups
+        :param kind: its number; ``None``: no kind, and so no groups
         """
         return () if kind is None else self.problem.requests[kind].limits
 

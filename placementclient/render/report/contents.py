@@ -212,10 +212,10 @@ def format_percent(amount: Fill | TotalsLine) -> str:
 
 def add_planned_rows(plan: Plan) -> Plan:
     """Return a plan with a row for each amount that moves; a plan of a reshape has them already."""
-    return replace(plan, changes=tuple(map(_add_rows_to_change, plan.changes)))
+    return replace(plan, changes=tuple(map(_add_row_for_each_move, plan.changes)))
 
 
-def _add_rows_to_change(change: Change) -> Change:
+def _add_row_for_each_move(change: Change) -> Change:
     states = {**change.before.providers, **change.after.providers}
     names = {uuid: state.name for uuid, state in states.items()}
     return replace(
