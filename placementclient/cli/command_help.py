@@ -219,6 +219,8 @@ def _describe_commands_with_option(option: str) -> str:
         for other in getattr(entry_points.load_command(point), 'options', ())
         if option in other.flags
     ]
+    if commands and option == '--yes':
+        return '. The command does not ask: leave out --yes'
     if len(commands) > SUGGESTIONS:
         return f'. {option} is an option of other commands, not of this one'
     return f'. {option} is an option of: {", ".join(commands)}' if commands else ''

@@ -48,6 +48,8 @@ _LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
 _IN_USE = '^Unable to delete inventory of class .* in use'
 #: How many characters of an answer are printed: the service lists all names that it lacks.
 _LONGEST = 4000
+#: How the service begins a refusal by a JSON schema.
+_BY_SCHEMA = 'JSON does not validate'
 #: A key, and the keys of the field that does not satisfy a JSON schema.
 _KEY = r"\['?([^]'\n]*)'?\]"
 _FIELD = re.compile(rf'(?<=On instance)(?:{_KEY})+(?=:)')
@@ -163,15 +165,17 @@ def _find_first_fault(body: object) -> Mapping[str, object]:
 
 
 def _extract_sentence(fault: Mapping[str, object]) -> str:
-    """Return the last paragraph of the ``detail`` of a fault, and the field that is refused."""
+    """Return the last paragraph of the ``detail`` of a fault, after the field that is refused."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     # The rest is the JSON schema that the request does not satisfy, over dozens of lines.
     detail, _, schema = detail.partition('Failed validating')
     field = _FIELD.search(schema)
     paragraph = re.split(r'\n\s*\n', detail[:_LONGEST].strip())[-1]
-    if field:
-        paragraph += f' (field {".".join(re.findall(_KEY, field[0]))})'
-    return cut_text(' '.join(paragraph.split()), _LONGEST)
+    start, _, rule = ' '.join(paragraph.split()).partition(': ')
+    if start != _BY_SCHEMA:
+        return cut_text(' '.join(paragraph.split()), _LONGEST)
+    place = f'{".".join(re.findall(_KEY, field[0]))}: ' if field else ''
+    return cut_text(f'{place}{rule} ({_BY_SCHEMA})', _LONGEST)
 
 
 def _describe_refusal_without_sentence(status: int, reason: str | None) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.basis.wording import join_names, suggest_similar
-from placementclient.model.inventories import BOUNDS, Inventory
+from placementclient.model.inventories import BOUNDS, FIELDS, UNLIMITED, Inventories, Inventory
 from placementclient.model.snapshots import ProviderState
 
 #: An allocation ratio above it is likelier an amount or a slip than meant.
@@ -43,6 +43,37 @@ def describe_high_ratios(requested: Mapping[str, Mapping[str, int | float]]) -> 
     for name, fields in requested.items():
         if (ratio := fields.get('allocation_ratio', 1.0)) > _HIGHEST_USUAL_RATIO:
             yield f'{name}:allocation_ratio={ratio:g} is above {_HIGHEST_USUAL_RATIO}'
+
+
+def describe_effects(
+    before: Inventories,
+    after: Inventories,
+    requested: Mapping[str, Mapping[str, int | float]],
+    used: Mapping[str, int],
+) -> Iterator[str]:
+    """Yield a sentence on each effect on a provider's inventories that was hardly meant.
+
+    :param requested: the fields that are set, by class
+    :param used: the used amounts by class
+    """
+    for name in [name for name in requested if name in before and name in after]:
+        was, now = before[name].as_fields(), after[name].as_fields()
+        rest = [field for field in FIELDS if field not in requested[name]]
+        if reset := [f'{key} {was[key]} → {now[key]}' for key in rest if was[key] != now[key]]:
+            yield f'{name}: {", ".join(reset)}: fields that are not given get their defaults'
+        is_resized = was['total'] != now['total']
+        is_limit_of_all = was['total'] <= was['max_unit'] == now['max_unit'] < UNLIMITED
+        if 'max_unit' in rest and is_resized and is_limit_of_all:
+            yield (
+                f'{name}: max_unit stays {now["max_unit"]} with the total of {now["total"]}; '
+                f'to change it too, add --resource {name}:max_unit={now["total"]}'
+            )
+        room = after[name].capacity
+        if room < used.get(name, 0) and room < before[name].capacity:
+            yield (
+                f'{used[name]} {name} is in use, above the capacity of {room}: Placement grants '
+                'nothing more there until enough is freed'
+            )
 
 
 @dataclass(frozen=True)

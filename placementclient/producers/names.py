@@ -37,7 +37,7 @@ _NAME_PARAMETER = re.compile(r'^Badly formatted name parameter.*Got: "(.+)"')
 #: The refusal of the name of an aggregate in place of its UUID.
 _NAMED_AGGREGATE = re.compile(
     r"member_of' parameter to contain valid UUID\(s\)\. Got: ([^,]+)"
-    r"|'(.+)' is not a 'uuid' \(field (?:aggregates\.)?\d"
+    r"|^(?:aggregates\.)?\d+: '(.+)' is not a 'uuid'"
 )
 #: Sentences of the service that end with unknown names, what lists the names, and the command that
 #: creates one.

@@ -63,6 +63,8 @@ def words(text):
 def sentences(step, version):
     """What has to be found in our stderr: ours adds the server's code and the request.
 
+    Of a refusal by a JSON schema it has the field first.
+
     At ``1`` osc-placement uses 1.29, and says that it has no place for a consumer's type; ours has.
     """
     if 'stderr_has' in step:
@@ -73,7 +75,7 @@ def sentences(step, version):
     lines = [
         line for line in lines if version != '1' or not line.startswith('--consumer-type option')
     ]
-    return [part for line in lines for part in line.split('…')]
+    return [part for line in lines for part in re.split('…|JSON does not validate: ', line)]
 
 
 def pattern(text):

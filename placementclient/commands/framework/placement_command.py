@@ -296,12 +296,17 @@ class PlacementCommand(command.Command):
         for sentence in sentences:
             self.log.warning(sentence)
 
-    def log_hint(self, sentence: str) -> None:
-        """Print a sentence on stderr after a success; in ``openstack`` only on a terminal.
+    @property
+    def prints_hints(self) -> bool:
+        """Whether stderr has hints after a success: in ``openstack`` only on a terminal.
 
         Scripts for osc-placement may take any text on stderr for a failure.
         """
-        if self._is_placement_program or self.app.stderr.isatty():
+        return self._is_placement_program or self.app.stderr.isatty()
+
+    def log_hint(self, sentence: str) -> None:
+        """Print a sentence on stderr after a success, if it has hints."""
+        if self.prints_hints:
             self.log.warning(sentence)
 
     @functools.cached_property

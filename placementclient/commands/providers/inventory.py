@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories: of one class or all, of one resource provider or many."""
 
+import contextlib
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -22,10 +23,12 @@ from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.providers.inventory_fields import FIELD_OPTIONS, Fields, parse_fields
 from placementclient.model.freshness import Read
-from placementclient.model.inventories import FIELDS, Inventory
+from placementclient.model.inventories import FIELDS, Inventories, Inventory
+from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.producers.edited import (
     InventoryEdit,
+    describe_effects,
     describe_high_ratios,
     describe_wrong_fields,
 )
@@ -119,21 +122,53 @@ def _write_inventory(
     fields = {field: value for field, value in values.items() if value is not None}
     for sentence in describe_high_ratios({name: fields}):
         command.log_hint(sentence)
+    before: dict[str, Inventory] = {}
 
     def send_inventory() -> Read[Inventory]:
         generation = expected
         if generation is None:
             read = api.inventory.list(client, uuid)
             check(read.value)
+            before.update(read.value)
             generation = read.generation or 0
         return send(client, uuid, name, fields, generation)
 
     def is_written() -> bool:
         return api.inventory.list(client, uuid).value.get(name) == Inventory(**fields)
 
-    written = attempts.confirm_write(client, send_inventory, is_written, expected)
+    try:
+        written = attempts.confirm_write(client, send_inventory, is_written, expected)
+    except BadRequest as refusal:
+        raise _explain_refusal(refusal, {name: fields}) from None
     written = written or api.inventory.show(client, uuid, name)
+    _log_effects(command, before, {name: written.value}, {name: fields})
     return columns.INVENTORY.make_row(written.value.as_fields())
+
+
+def _explain_refusal(
+    refusal: BadRequest, requested: Mapping[str, Fields], *, amend: bool = False
+) -> BadRequest:
+    """Return a refusal with the class of each wrong field, and the way out, before its words."""
+    faults = describe_wrong_fields(requested, amend)
+    return refusal.with_sentence('. '.join([*faults, refusal.sentence]))
+
+
+def _log_effects(
+    command: base.PlacementCommand,
+    before: Inventories,
+    after: Inventories,
+    requested: Mapping[str, Fields],
+) -> None:
+    """Log the effects of a change of ``<provider>`` that were hardly meant."""
+    if not command.prints_hints:
+        return
+    used: Mapping[str, int] = {}
+    if any(after[name].capacity < before[name].capacity for name in before.keys() & after):
+        # The change is made, and a second error would hide it.
+        with contextlib.suppress(errors.PlacementError):
+            used = api.usage.show_provider(command.client, command.provider_uuid).value
+    for sentence in describe_effects(before, after, requested, used):
+        command.log_hint(sentence)
 
 
 class DeleteInventory(base.CreateOrDeleteCommand):
@@ -213,6 +248,8 @@ class ReplaceInventories(ChangeCommand):
             )
         for sentence in describe_high_ratios(fields):
             self.log_hint(sentence)
+        if self.args.dry_run:
+            self.log_hint('Dry run: nothing is written')
         if self.args.aggregate:
             return self._set_aggregate_members(fields)
         return self._set_one_provider(fields)
@@ -248,9 +285,7 @@ class ReplaceInventories(ChangeCommand):
                 refusal.next_steps = (f'Keep the other classes: {command}',)
             raise
         except BadRequest as refusal:
-            # The service's sentence names neither the class nor the way out.
-            faults = describe_wrong_fields(fields, self.args.amend)
-            raise refusal.with_sentence('. '.join([refusal.sentence, *faults])) from None
+            raise _explain_refusal(refusal, fields, amend=self.args.amend) from None
         return columns.INVENTORY_OF_CLASS.make_table(rows)
 
     def _set_aggregate_members(self, fields: Mapping[str, Fields]) -> columns.Output:
@@ -300,19 +335,38 @@ class ReplaceInventories(ChangeCommand):
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
-                for fault in describe_wrong_fields(fields, self.args.amend):
+                faults = list(describe_wrong_fields(fields, self.args.amend))
+                for fault in faults:
                     self._log_provider_hint(f'Placement would refuse this: {fault}')
                 if removed := sorted(present.keys() - desired):
                     self._log_provider_hint(
                         f'This removes {", ".join(removed)}; --amend keeps the other classes'
                     )
+                if not (faults or self.args.aggregate):
+                    after = {name: Inventory(0).with_fields(desired[name]) for name in desired}
+                    self._log_planned_rows(current.value, after)
+                    _log_effects(self, current.value, after, fields)
                 return desired
             generation = self.args.generation
             if generation is None:
                 generation = current.generation
-            return _list_fields(api.inventory.set_all(self.client, uuid, desired, generation).value)
+            written = api.inventory.set_all(self.client, uuid, desired, generation).value
+            if not self.args.aggregate:
+                _log_effects(self, current.value, written, fields)
+            return _list_fields(written)
 
         return attempts.retry_conflicts(self.client, read_and_write, self.args.generation)
+
+    def _log_planned_rows(self, before: Inventories, after: Inventories) -> None:
+        """Log the fields of ``<provider>`` that would change, before and after."""
+        from placementclient.changes.summary import list_change_rows
+        from placementclient.model.snapshots import ProviderState, Snapshot
+        from placementclient.render.changes import format_planned_rows
+
+        provider = Provider(self.provider_uuid, self.args.provider, 0)
+        sides = (Snapshot([ProviderState(provider, part)], ()) for part in (before, after))
+        for line in format_planned_rows(list_change_rows(*sides)):
+            self.log_hint(line)
 
     def _log_classes_without_total(
         self, present: Mapping[str, Fields], fields: Mapping[str, Fields]

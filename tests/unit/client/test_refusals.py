@@ -95,7 +95,7 @@ def test_an_undefined_code_is_not_printed():
             'Standard phrase.\n\n JSON does not validate: -1 is less than the minimum of 0\n\n'
             "Failed validating 'minimum' in schema['x']:\n    {'minimum': 0}\n\n"
             "On instance['inventories']['VCPU'][0]:\n    -1  ",
-            'JSON does not validate: -1 is less than the minimum of 0 (field inventories.VCPU.0)',
+            'inventories.VCPU.0: -1 is less than the minimum of 0 (JSON does not validate)',
         ),
         ('Standard phrase.\n \t\n The\n   news\r\ncontinued.\n\n', 'The news continued.'),
         ('', 'Title'),

@@ -32,6 +32,11 @@ VGPU_ROW = '1.0 1 8 0 1 4'
 VGPU = VCPU | {'allocation_ratio': 1.0, 'reserved': 0, 'total': 4}
 PRESENT = {'inventories': {'VCPU': VCPU, 'VGPU': VGPU}, 'resource_provider_generation': 7}
 READ = get(ALL, PRESENT)
+DRY = 'Dry run: nothing is written\n'
+OVER = (
+    '2 VGPU is in use, above the capacity of {}: Placement grants nothing more there until enough '
+    'is freed\n'
+)
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
 
@@ -94,6 +99,34 @@ ONE_CLASS = {
     'a replacement is repeated after a conflict': Case(
         f'{SET} -f value', [READ, replaced(7, conflict()), READ, replaced(7)], COLUMN
     ),
+    'a replacement names the fields that go back to their defaults, and use that has no room': Case(
+        f'resource provider inventory class set {RP} VGPU --total 1 -f value -c max_unit',
+        [
+            READ,
+            put(
+                f'{ALL}/VGPU',
+                {'total': 1, 'resource_provider_generation': 7},
+                ONE | {'total': 1, 'max_unit': 2147483647},
+            ),
+            get(f'{BASE}/usages', {'usages': {'VGPU': 2}, 'resource_provider_generation': 8}),
+        ],
+        '2147483647\n',
+        stderr='VGPU: max_unit 8 → 2147483647: fields that are not given get their defaults\n'
+        + OVER.format(1),
+    ),
+    'a replacement that is refused names the field and its bounds first': Case(
+        f'resource provider inventory class set {RP} VGPU --total 0 --generation 7',
+        [
+            put(
+                f'{ALL}/VGPU',
+                {'total': 0, 'resource_provider_generation': 7},
+                fault(400, 'JSON does not validate: 0 is less than the minimum of 1'),
+            )
+        ],
+        stderr='VGPU:total=0 is not between 1 and 2147483647. 0 is less than the minimum of 1 '
+        '(JSON does not validate) (HTTP 400) [req-1]\n',
+        status=1,
+    ),
     'every field is sent, zero too, under both its names': Case(
         f'resource provider inventory class set {RP} VGPU --total 4 --reserved 0 --min_unit 1 '
         '--max-unit 8 --step-size 1 --allocation_ratio 1.0 --generation 7 -f value',
@@ -116,12 +149,22 @@ ALL_CLASSES = {
         [READ, written({'VCPU': VCPU | {'reserved': 0}, 'VGPU': VGPU, 'CUSTOM_X': {'total': 1}})],
         'VCPU\nVGPU\nCUSTOM_X\n',
     ),
+    'a limit that was all of the total, and stays, is told': Case(
+        f'{WHOLE} --amend --resource VCPU:total=9 --dry-run -f value -c total',
+        [READ],
+        '9\n4\n',
+        stderr=f'{DRY}~ {RP} VCPU:total 8 → 9\nVCPU: max_unit stays 8 with the total of 9; to '
+        'change it too, add --resource VCPU:max_unit=9\n',
+    ),
     'a dry run leaves empty what it does not know': Case(
         f'{WHOLE} --dry-run --resource VGPU=4 -f json',
         [READ],
         json.dumps([{'resource_class': 'VGPU', **dict.fromkeys(VCPU, ''), 'total': 4}], indent=2)
         + '\n',
-        stderr='This removes VCPU; --amend keeps the other classes\n',
+        stderr=f'{DRY}This removes VCPU; --amend keeps the other classes\n'
+        f'- {RP} VCPU total 8, reserved 2, allocation_ratio 16.0\n'
+        f'~ {RP} VGPU:max_unit 8 → 2147483647\n'
+        'VGPU: max_unit 8 → 2147483647: fields that are not given get their defaults\n',
     ),
     'after a conflict the same intent is applied to what is there then': Case(
         f'{WHOLE} --amend --resource VGPU:reserved=1 -f value -c reserved',
@@ -133,8 +176,10 @@ ALL_CLASSES = {
                 {'inventories': {'VGPU': VGPU | {'total': 2}}, 'resource_provider_generation': 9},
             ),
             written({'VGPU': VGPU | {'total': 2, 'reserved': 1}}, 9),
+            get(f'{BASE}/usages', {'usages': {'VGPU': 2}, 'resource_provider_generation': 10}),
         ],
         '1\n',
+        stderr=OVER.format(1),
     ),
     'with --generation it is a compare-and-swap': Case(
         f'{WHOLE} --generation 0', [READ, written({}, 0, conflict())], stderr=STALE, status=1
@@ -148,9 +193,9 @@ ALL_CLASSES = {
                 answer=fault(400, 'JSON does not validate: it is too great'),
             ),
         ],
-        stderr='JSON does not validate: it is too great. VCPU:reserved=99999999999 is not between '
-        '0 and 2147483647. VCPU needs a total: VCPU:total=AMOUNT, or --amend to keep the one that '
-        'each resource provider has (HTTP 400) [req-1]\n',
+        stderr='VCPU:reserved=99999999999 is not between 0 and 2147483647. VCPU needs a total: '
+        'VCPU:total=AMOUNT, or --amend to keep the one that each resource provider has. '
+        'it is too great (JSON does not validate) (HTTP 400) [req-1]\n',
         status=1,
     ),
     'a ratio that is hardly meant is told before it is written': Case(
@@ -168,7 +213,7 @@ ALL_CLASSES = {
 AGGREGATE = f'resource provider inventory set {AGG} --aggregate --resource VGPU=4'
 
 OF_AGGREGATE = {
-    'a dry run prints the table alone': Case(
+    'a dry run prints the table alone, and says so': Case(
         f'{AGGREGATE} --dry-run -f value -c resource_class -c total',
         [
             get(
@@ -178,6 +223,7 @@ OF_AGGREGATE = {
             READ,
         ],
         'VGPU 4\n',
+        stderr=DRY,
     ),
     'one generation is not that of several providers': Case(
         f'{AGGREGATE} --generation 7',
