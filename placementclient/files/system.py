@@ -72,7 +72,7 @@ def _describe_owner(path: str) -> str:
 
 
 def _suggest_similar_file(path: str) -> str:
-    """Return a sentence with files of similar names if there is none at a path; else empty."""
+    """Return a sentence with files of similar names if a path does not exist; else nothing."""
     folder, name = os.path.split(path)
     if os.path.exists(path) or not os.path.isdir(folder or '.'):
         return ''
@@ -163,7 +163,7 @@ def refuse_unwritable_path(path: str) -> None:
 
 
 def _explain_unwritable(target: str, folder: str) -> str:
-    """Return the reason why a file in a folder, or a device, cannot be written; else empty."""
+    """Return the reason why a file in a folder, or a device, cannot be written; or nothing."""
     if os.path.exists(target) and not os.path.isfile(target):
         return '' if os.access(target, os.W_OK) else os.strerror(errno.EACCES)
     try:

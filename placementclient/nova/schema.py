@@ -142,7 +142,8 @@ def _is_record_of(place: RecordPlace, kind: type[ListRecord]) -> bool:
 def find_next_page(document: Mapping[str, Any], key: str) -> str | None:
     """Return the link to the next page in an answer of OpenStack; ``None`` on the last page.
 
-    :raises AttributeError, KeyError, TypeError: if the links are none
+    :param key: the name of the list in the answer
+    :raises AttributeError, KeyError, TypeError: if the answer has something else in place of links
     """
     for link in document.get(f'{key}_links') or ():
         if link['rel'] == 'next':

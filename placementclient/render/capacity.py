@@ -68,7 +68,7 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
     keys = Columns(*_list_key_columns(by))
 
     def index_amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
-        """Return each amount by its line's key cells, its line's class, and its own name."""
+        """Return each amount by the cells that identify its line, by its class and its name."""
         entries = list(lines)
         return {
             (key, line.resource_class, name): getattr(line, name)

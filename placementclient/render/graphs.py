@@ -140,7 +140,7 @@ def _make_nodes(
 def _make_node(
     snapshot: Snapshot, state: ProviderState, traits: Iterable[str], allocations: bool
 ) -> PictureNode:
-    """Return a provider for a picture, with its traits, and with its allocations if wanted."""
+    """Return a provider for a picture, with some traits, and with all allocations if asked for."""
     holdings = _describe_allocations(snapshot, state) if allocations else ()
     return PictureNode(state, (*sorted(traits), *holdings), state.provider.parent_provider_uuid)
 

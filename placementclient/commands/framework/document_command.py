@@ -83,7 +83,7 @@ class DocumentCommand(base.ShowOne):
 
     @abc.abstractmethod
     def make_text(self) -> TextOutput:
-        """Return the text of the command, with the same as data."""
+        """Return the lines of the text to print, and the same content as data for ``-f json``."""
 
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Sequence[object]

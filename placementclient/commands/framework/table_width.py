@@ -181,7 +181,7 @@ class FittedFormatter:
         return shown
 
     def _compute_widths(self, longest: Sequence[int], least: Sequence[int]) -> list[int]:
-        """Return widths with which the table fits, as far as the least widths allow it."""
+        """Return widths of columns with which the table fits, but never less than the least."""
         widths = list(longest)
         for _ in range(_compute_table_width(widths) - self._width):
             slack = [place for place, width in enumerate(widths) if width > least[place]]
