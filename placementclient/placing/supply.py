@@ -269,7 +269,7 @@ class _ChoiceSearch(ProviderSearch):
     """Finds each set of amounts once: equal groups get providers in ascending order."""
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
-        """Return the suitable providers from that on which a group with equal requests has."""
+        """Return the suitable providers that are not before the provider of an equal group."""
         if self._request.subtrees or not part.group:
             return suitable
         others = ((self._request.parts[number], place) for number, place in self._chosen.items())

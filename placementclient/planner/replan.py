@@ -163,7 +163,7 @@ def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
 
 
 def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
-    """Yield a sentence for each provider that only one plan changes, or with another UUID.
+    """Yield a sentence for each provider that only one plan changes, or that has two UUIDs.
 
     :param reviewed: the change as the operator has reviewed it
     :param again: the change of the new plan
