@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cliff import columns
 
@@ -29,10 +28,10 @@ class Facts(columns.FormattableColumn[object]):
 
     def __init__(self, value: T, show: Callable[[T], str] | None = None) -> None:
         super().__init__(value)
-        self._show = partial(show or format_value, value)
+        self._show: Callable[[Any], str] = show or format_value
 
     def human_readable(self) -> str:
-        return self._show()
+        return self._show(self.machine_readable())
 
 
 def make_amount_cell(resource_class: str, amount: int | None) -> Facts:
@@ -40,8 +39,10 @@ def make_amount_cell(resource_class: str, amount: int | None) -> Facts:
 
     :param amount: ``None``: the cell is empty
     """
-    text = '' if amount is None else format_amount(resource_class, amount)
-    return Facts(amount, lambda _: RightAligned(text))
+    return Facts(
+        amount,
+        lambda _: RightAligned('' if amount is None else format_amount(resource_class, amount)),
+    )
 
 
 def make_difference_cell(resource_class: str, amount: int) -> Facts:
