@@ -57,6 +57,19 @@ def read_assignments(path: str) -> list[AssignmentRow]:
     )
 
 
+def refuse_filled_assignments(path: str | None, overwrite: bool) -> None:
+    """Refuse to write assignments over a file in which somebody has filled in a row.
+
+    :param path: ``None``: nothing is written
+    """
+    if not path or overwrite or not os.path.exists(path) or not os.path.getsize(path):
+        return
+    if read_assignments(path):
+        raise errors.BadFile(
+            path, 'has filled in rows: give it to --assignments, or another name, or --overwrite'
+        )
+
+
 def read_plan(path: str) -> Plan:
     """Return a plan of a reshape, or of changes."""
     return plans.decode(disk.read_bytes(path, kinds.PLAN, disk.WRITTEN_LIMIT), path)

@@ -68,8 +68,12 @@ def test_plan_refuses_undecided_consumers_with_a_file_to_fill_in(placement, clou
         f'  2. Plan again: placement {PLAN} --assignments todo.csv\n'
     )
     Path('todo.csv').write_text(todo.replace(',VGPU,1,,', f',VGPU,1,{CARDS[0]},', 4))
-    refused = placement(f'{PLAN} --assignments todo.csv')
-    assert refused.status == errors.ExitStatus.DONE, refused
+    filled = Path('todo.csv').read_text()
+    refused = placement(f'{PLAN} --write-assignments todo.csv')
+    assert (refused.status, Path('todo.csv').read_text()) == (errors.ExitStatus.ERROR, filled)
+    assert 'todo.csv: has filled in rows: give it to --assignments' in refused.stderr
+    planned = placement(f'{PLAN} --assignments todo.csv')
+    assert planned.status == errors.ExitStatus.DONE, planned
     plan = json.loads(Path('plan.json').read_text())
     labels = [row['label'] for row in plan['trees'][0]['rows']]
     assert sorted(labels) == ['forced'] + ['mapped'] * 5

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from placementclient.model.providers import Provider
     from placementclient.model.snapshots import Snapshot
     from placementclient.model.specifications import Spec
+    from placementclient.planner.errors import Undecided
 
 T = TypeVar('T')
 
@@ -131,15 +132,14 @@ class PlanReshape(base.ShowOne):
     )
 
     def execute(self) -> base.Output:
-        from placementclient.files import disk
         from placementclient.model.snapshots import Origin
         from placementclient.planner import planner
         from placementclient.planner.errors import Undecided
-        from placementclient.planner.specification import assignments
         from placementclient.render import plans
         from placementclient.runs import storage
 
         refuse_applied_plan(self.args.output, self.args.overwrite)
+        storage.refuse_filled_assignments(self.args.write_assignments, self.args.overwrite)
         if self.args.snapshot is None and self.client.microversion < RESHAPE.since:
             self.log.warning(
                 f'Microversion {self.client.microversion} has no reshaper, which came with '
@@ -164,14 +164,8 @@ class PlanReshape(base.ShowOne):
                     expect=show.set_total,
                 )
         except Undecided as undecided:
-            if path := self.args.write_assignments:
-                disk.write_text(path, assignments.format_skeleton(undecided.rows))
-                number = format_count(len(undecided.rows), 'row')
-                self.log.warning(f'wrote {path}: {number}')
-                undecided.next_steps = (
-                    f'Fill in the column to_provider of {path}, whose comments name the choices',
-                    f'Plan again: {self._make_command_with_assignments(spec, rows)}',
-                )
+            if self.args.write_assignments:
+                self._write_undecided_rows(undecided, spec, rows)
             raise
         if self.args.snapshot:
             roots = [root for change in plan.changes for root in change.roots]
@@ -195,18 +189,27 @@ class PlanReshape(base.ShowOne):
         fields = {'plan': self.args.output, **plans.count_plan_parts(plan)}
         return tuple(fields), tuple(fields.values())
 
-    def _make_command_with_assignments(self, spec: Spec, rows: Iterable[AssignmentRow]) -> str:
-        """Return the command that plans again when the written file of assignments is filled in.
+    def _write_undecided_rows(
+        self, undecided: Undecided, spec: Spec, rows: Iterable[AssignmentRow]
+    ) -> None:
+        """Write the undecided rows to a file; set the next steps of the error.
 
         :param rows: those of this plan; the written file replaces the rows of a plan
         """
-        typed = [self._parser.prog, *vars(self._parser)['typed']]
-        command = [re.sub('^--w[a-z-]*', '--assignments', word) for word in typed]
-        for path in dict.fromkeys(row.path for row in rows):
-            if path and path not in (*spec.assignments, *self.args.assignments):
-                command += ['--assignments', path]
-        program, *words = command
-        return f'{program} {shlex.join(words)}'
+        from placementclient.files import disk
+        from placementclient.planner.specification import assignments
+
+        path = self.args.write_assignments
+        disk.write_text(path, assignments.format_skeleton(undecided.rows))
+        self.log.warning(f'wrote {path}: {format_count(len(undecided.rows), "row")}')
+        typed = [re.sub('^--w[a-z-]*', '--assignments', w) for w in vars(self._parser)['typed']]
+        for file in dict.fromkeys(row.path for row in rows):
+            if file and file not in (*spec.assignments, *self.args.assignments):
+                typed += ['--assignments', file]
+        undecided.next_steps = (
+            f'Fill in the column to_provider of {path}, whose comments name the choices',
+            f'Plan again: {self._parser.prog} {shlex.join(typed)}',
+        )
 
     def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
         """Return the snapshot, all providers, and the names or root UUIDs of the selected trees.
