@@ -42,7 +42,7 @@ def lists(folder, *, status='done', server_status='ACTIVE', uuids=()):
     for uuid in uuids or (EVACUATED.uuid, UNTYPED.uuid):
         servers.append(
             {
-                'id': uuid, 'status': server_status, 'OS-EXT-STS:task_state': None,
+                'id': uuid, 'name': 'web1', 'status': server_status, 'OS-EXT-STS:task_state': None,
                 'OS-EXT-SRV-ATTR:host': 'compute1', 'updated': LATER,
                 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1',
             }
@@ -165,11 +165,15 @@ def test_purge_refuses_a_host_while_a_server_moves(client, placement, tmp_path, 
     assert content(clouds.captured(client)) == before
 
 
-def test_a_refused_purge_prints_its_refusals_on_a_terminal(client, placement, monkeypatch):
-    build(client, SERVER)
+def test_a_refused_purge_prints_its_refusals_on_a_terminal(
+    client, placement, monkeypatch, tmp_path
+):
+    build(client, SERVER, EVACUATED)
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
-    result = placement(f'{PURGE} --yes')
-    assert (result.status, SERVER.uuid in result.stdout) == (1, True), result.stderr
+    options = lists(tmp_path, uuids=[EVACUATED.uuid], server_status='REBUILD')
+    result = placement(f'{PURGE} {options} --yes')
+    named = SERVER.uuid in result.stdout and f'{EVACUATED.uuid} (web1): refused' in result.stdout
+    assert (result.status, named) == (1, True), result
     assert 'purge the host with all its allocations: --force' in result.stderr
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -71,6 +71,17 @@ class PurgeProvider(ChangeCommand):
             self.exit_status = refusal.exit_status
             return changes.make_results_table((), purging.notes)
 
+    def format_lines(
+        self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
+    ) -> Iterable[str]:
+        """Return the lines of a table of changes for ``-f text``, with the names of servers."""
+
+        def add_name(subject: object) -> str:
+            server = (self._servers or {}).get(str(subject).removeprefix('consumer '))
+            return f'{subject} ({server.name})' if server and server.name else str(subject)
+
+        return super().format_lines(names, [(add_name(row[0]), *row[1:]) for row in rows], width)
+
     def _prepare_evidence(self) -> Callable[[Topology], FreeingProof]:
         """Return a function that makes the evidence by which allocations of a tree may be freed.
 
@@ -81,7 +92,7 @@ class PurgeProvider(ChangeCommand):
         from placementclient.producers.proof import FreeingProof
 
         is_nova_asked = service.has_nova(self.client)
-        servers = self._read_servers()
+        self._servers = servers = self._read_servers()
         gone = consumer_options.read_consumer_uuids(consumer_options.GONE, self.args.gone)
         sources = service_lists.get_sources()
         migrations = self._read_list('migrations', sources.migrations, is_nova_asked)
