@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delete a provider, all below it, and the allocations there."""
 
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ _LEFT = (
 )
 _LISTS = {'servers': 'GET /servers/detail?all_tenants=1', 'migrations': 'GET /os-migrations'}
 _WAIT = 'Wait for the migrations, or confirm or revert them: openstack server migration list'
-_EVACUATE = 'Evacuate or migrate the servers'
+_EVACUATE = 'Migrate or evacuate the servers: placement resource provider drain plan {}'
 _GONE = 'For consumers that you know to be gone, purge with --gone UUID'
 _FORCE = 'As a last resort, purge the host with all its allocations: --force'
 
@@ -125,7 +126,7 @@ class PurgeRefused(errors.PlacementError):
         self.next_steps = (
             *([lists] if missing else ()),
             *([_WAIT] if True in is_final else ()),
-            *([_EVACUATE] if False in is_final else ()),
+            *([_EVACUATE.format(shlex.quote(host))] if False in is_final else ()),
             _GONE,
             *([_FORCE] if False in is_final else ()),
         )

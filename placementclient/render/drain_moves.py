@@ -51,14 +51,21 @@ _COLUMNS = Columns(
 MOVES = _COLUMNS.names
 
 
-def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
-    """Return a table with a row for each move, and for each consumer that no plan can move."""
+def list_moves(cloud: DrainCloud, answer: DrainAnswer, *, has_first_steps: bool = True) -> Output:
+    """Return a table with a row for each move, and for each consumer that no plan can move.
+
+    :param has_first_steps: whether the latter have the command that comes before a further plan
+    """
     rows = [_make_move_row(cloud, move) for move in answer.moves]
     planned = {(row.server, row.source) for row in rows}
     for finding in answer.unsettled:
         if (finding.subject, finding.facts['host']) not in planned:
             holder = cloud.snapshot.consumers.get(finding.subject)
             rows.append(_make_unmovable_row(finding, holder.allocations if holder else {}))
+    if not has_first_steps:
+        rows = [
+            row._replace(command='') if row.state == MoveState.CANNOT_MOVE else row for row in rows
+        ]
     return _COLUMNS.make_table(rows)
 
 

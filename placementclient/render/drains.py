@@ -35,9 +35,7 @@ from placementclient.render.free_amounts import (
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
 _ADD_REQUESTS = 'Add --requests nova, or --requests FILE, to read what they require'
-_PLAN_WITH_REQUESTS = (
-    'Before you move a server, plan again with --requests nova or FILE (see --help)'
-)
+_WITH_REQUESTS = 'with --requests nova or FILE (see --help)'
 
 
 class DrainAnswer(NamedTuple):
@@ -92,7 +90,7 @@ def answer_drain(
         'enough': remedies,
         'free': free,
     }
-    steps = list_next_steps(cloud, decision.moves, decision.unsettled)
+    steps = list_next_steps(cloud, decision.unsettled)
     return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, steps, facts)
 
 
@@ -141,7 +139,7 @@ def answer_rolling_drain(
         ],
         'free': sum_free_amounts(cloud, moves, emptied),
     }
-    steps = list_next_steps(cloud, moves, rolling.unsettled)
+    steps = list_next_steps(cloud, rolling.unsettled)
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, steps, facts)
 
 
@@ -290,22 +288,29 @@ def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
         )
 
 
-def list_next_steps(
-    cloud: DrainCloud, moves: Sequence[ServerMove], findings: Iterable[Finding]
-) -> list[str]:
+def describe_state_assumption(cloud: DrainCloud, moves: Sequence[ServerMove]) -> Iterator[str]:
+    """Yield the warning not to run the commands of a plan that does not know the servers."""
+    if moves and not has_known_requests(cloud):
+        yield (
+            'The states of the servers are not known. Before you run a command, plan again '
+            f'{_WITH_REQUESTS}'
+        )
+
+
+def list_next_steps(cloud: DrainCloud, findings: Iterable[Finding]) -> list[str]:
     """Return the commands to run before a further plan, so that it can move more consumers.
 
-    Without ``--requests`` each server of the moves counts as running: a plan with it knows better.
+    :param findings: on the consumers that no plan can move
     """
     all_commands = [finding.facts['command'] for finding in findings]
     commands = [str(command) for command in dict.fromkeys(all_commands) if command]
     if not commands:
-        return [] if has_known_requests(cloud) or not moves else [_PLAN_WITH_REQUESTS]
+        return []
     rest = ['Run the commands of the other rows that cannot move'] if commands[_NAMED:] else []
     again = (
         'Plan again with the same command; if it reads files, make them anew first'
         if has_known_requests(cloud)
-        else _PLAN_WITH_REQUESTS
+        else f'Plan again {_WITH_REQUESTS}'
     )
     return [*commands[:_NAMED], *rest, again]
 

@@ -35,7 +35,7 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
         'room': decision.room,
         'bound': decision.bound,
     }
-    steps = list_next_steps(cloud, decision.moves, decision.unsettled)
+    steps = list_next_steps(cloud, decision.unsettled)
     return DrainAnswer(decision.verdict, moves, decision.unsettled, messages, steps, facts)
 
 

@@ -52,7 +52,7 @@ class PlanDrain(base.Lister):
     trait COMPUTE_STATUS_DISABLED receive nothing.
 
     The column state says how Nova moves the server: move (live), cold, or cannot move, with the
-    reason, and the command that comes first.
+    reason, and the command that comes first (not with -f value).
 
     Placement does not know the state of a server, nor its request. Without --requests, each server
     counts as running, also one that waits for "resize confirm". A new host then needs all traits
@@ -215,7 +215,10 @@ class PlanDrain(base.Lister):
         self.next_steps = (*drain_lists.list_commands_for_lists(steps), *steps)
         if self.args.formatter == 'table' and self.app.stdout.isatty():
             self.explanation.append('To copy the commands, add: -f value -c command')
-        return drain_moves.list_moves(cloud, answer)
+        self.warn([*drains.describe_state_assumption(cloud, answer.moves)])
+        # What it prints may go to a shell: only the moves of this plan.
+        has_first_steps = self.args.formatter != 'value'
+        return drain_moves.list_moves(cloud, answer, has_first_steps=has_first_steps)
 
     def _set_exit_status(self, verdict: DrainVerdict, cells_down: Sequence[Finding]) -> None:
         """Set the exit status of a verdict: a yes is not certain while cells are down."""

@@ -217,7 +217,8 @@ class DeleteResourceProvider(base.CreateOrDeleteCommand):
     )
 
     def execute(self) -> None:
-        purge = f'placement resource provider purge {shlex.quote(self.args.provider)} --dry-run'
+        name = shlex.quote(self.args.provider)
+        purge = f'placement resource provider purge {name} --dry-run'
         try:
             super().execute()
         except errors.CannotDeleteParent as refusal:
@@ -225,7 +226,7 @@ class DeleteResourceProvider(base.CreateOrDeleteCommand):
             raise
         except errors.ProviderInUse as refusal:
             refusal.next_steps = (
-                'Evacuate or migrate the servers',
+                f'Migrate or evacuate the servers: placement resource provider drain plan {name}',
                 f'See the allocations that are left: {purge}',
             )
             raise

@@ -286,7 +286,7 @@ def test_drain_names_traits_that_only_the_new_host_has(placement, tmp_path):
     path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', a={'VCPU': 3})]))
     result = placement(PLAN.format(file=path) + 'a')
     assert result.status == 0
-    assert result.stderr.splitlines()[1] == (
+    assert result.stderr.splitlines()[2] == (
         '1 server will have traits or aggregates that their old host does not have: '
         'CUSTOM_LICENSED. Use --requests if a flavor forbids one'
     )

@@ -10,6 +10,7 @@ from tests.unit.commands.clouds import save
 from tests.unit.commands.inspection.drains import (
     AGAIN,
     HOSTS,
+    NO_STATES,
     PLAN,
     requests,
     server,
@@ -133,7 +134,7 @@ def test_a_consumer_on_several_hosts_is_one_next_step(plan, tmp_path, monkeypatc
         'Next:\n  1. openstack server list --all-projects --long -f json > servers.json\n'
         f'  2. {MAKE_MIGRATIONS}\n  3. placement '
     ) in result.stderr
-    again = 'Before you move a server, plan again with --requests nova or FILE (see --help)'
+    again = 'Plan again with --requests nova or FILE (see --help)'
     assert f'  4. {again}\n' in result.stderr
     # The command to make a list would replace one that is there.
     (tmp_path / 'servers.json').touch()
@@ -154,21 +155,29 @@ def test_a_class_without_free_amounts_has_none_afterwards(plan):
     result = plan([consumer('s1', compute1={'VCPU': 2})], states=states)
     assert 'Left on the other hosts: VCPU none of 2\n' in result.stderr
     # Without lists of Nova, the state of the server is not known.
-    assert result.stderr.endswith(
-        '\nNext: Before you move a server, plan again with --requests nova or FILE (see --help)\n'
-    )
+    assert result.stderr.startswith(NO_STATES)
 
 
 def test_drain_lists_each_command_that_a_host_waits_for(plan):
     many = [f'w{number}' for number in range(8)]
     consumers = [consumer(uuid, compute1={'VCPU': 1}) for uuid in many]
     lists = [server(uuid, 1, 'suspended') for uuid in many]
-    result = plan(consumers, '-f value -c command', lists)
-    assert sorted(result.stdout.splitlines()) == [f'openstack server resume {u}' for u in many]
+    result = plan(consumers, '-f json', lists)
+    commands = [row['command'] for row in json.loads(result.stdout)]
+    assert sorted(commands) == [f'openstack server resume {uuid}' for uuid in many]
     assert (
         '… and 3 more (each is suspended): the rows with the state "cannot move" name all of them\n'
         in result.stderr
     )
+
+
+def test_commands_for_a_shell_are_only_those_that_move_servers(plan):
+    consumers = [consumer(uuid, compute1={'VCPU': 1}) for uuid in ('s1', 's2')]
+    lists = [server('s1', 1, 'suspended'), server('s2', 1)]
+    result = plan(consumers, '-f value -c command', lists)
+    move = 'openstack server migrate --live-migration --host compute2 s2'
+    assert sorted(result.stdout.split('\n')) == ['', '', move]
+    assert '  1. openstack server resume s1\n' in result.stderr
 
 
 def test_an_affinity_group_that_keeps_servers_on_their_host_is_named(plan):

@@ -60,8 +60,8 @@ def test_a_server_that_holds_nothing_in_placement_is_a_row_that_cannot_move(
 def test_nova_itself_knows_what_a_server_without_allocations_should_hold(plan, monkeypatch):
     lost = server('lost', 2) | {'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1'}
     answer_as_nova(monkeypatch, [lost])
-    result = plan([], '-f value -c command --requests nova')
-    assert (result.status, result.stdout) == (5, f'{HEAL}\n')
+    result = plan([], '-f json -c command --requests nova')
+    assert (result.status, json.loads(result.stdout)) == (5, [{'command': HEAL}])
     assert result.stderr.startswith('1 server to move; 1 server without allocations (exit 5)\n')
 
 
