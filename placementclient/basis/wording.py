@@ -31,8 +31,8 @@ _SYNONYMS = {
 }
 #: How many equally similar words are suggested.
 _MOST_SUGGESTED = 3
-#: The beginning of a UUID, from the length on at which it is no word.
-_PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
+#: The length from which on the beginning of a UUID is no word.
+_LEAST_OF_UUID = 4
 
 
 def suggest_similar(unknown: str | Iterable[str], words: Iterable[str]) -> str:
@@ -87,7 +87,7 @@ def _find_longer_words(word: str, candidates: Iterable[str]) -> list[str]:
 
 def suggest_uuids(beginning: str, names: Mapping[str, str]) -> str:
     """Return a sentence with the UUIDs that begin with a text, and their names; else nothing."""
-    if not _PART_OF_UUID.fullmatch(beginning):
+    if len(beginning) < _LEAST_OF_UUID:
         return ''
     matches = [f'{u} ({n})' for u, n in names.items() if u.startswith(beginning.lower())]
     return f'. UUIDs that begin with it: {join_names(matches, 3)}' if matches else ''
