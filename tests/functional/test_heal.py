@@ -214,8 +214,15 @@ def test_a_list_of_nova_that_cannot_be_used_is_named_with_the_exit_status(
     assert reason.startswith('Nova: ')
 
 
-@pytest.mark.parametrize('since', [None, {'OS-EXT-STS:task_state': 'deleting'}])
-def test_heal_gives_nothing_to_a_server_that_nova_has_deleted_since_the_list(
+@pytest.mark.parametrize(
+    'since',
+    [
+        None,
+        {'OS-EXT-STS:task_state': 'deleting'},
+        {'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute9'},
+    ],
+)
+def test_heal_gives_nothing_to_a_server_that_nova_has_deleted_or_moved_since_the_list(
     placement, client, monkeypatch, since
 ):
     """Nova removes the allocations of a server with the server: later ones would stay for ever."""

@@ -85,21 +85,24 @@ def test_a_provider_may_go_while_its_tree_is_read(client, named):
                 capture.capture(client, [named])
 
 
-def test_a_provider_that_moves_while_its_tree_is_read_has_its_new_place(client):
+@pytest.mark.parametrize('read', ['compute0', 'card'])
+def test_a_provider_that_moves_while_its_tree_is_read_has_its_new_place(client, read):
     """A new parent moves no generation: only a new list shows it."""
-    root = resource_provider.create(client, 'compute0').uuid
+    root = resource_provider.create(client, 'compute0', uuid=uuid_of('compute0')).uuid
     cell, card = (
-        resource_provider.create(client, name, parent_provider_uuid=root).uuid
+        resource_provider.create(client, name, uuid=uuid_of(name), parent_provider_uuid=root).uuid
         for name in ('cell', 'card')
     )
 
     def move():
         resource_provider.set(client, card, 'card', parent_provider_uuid=cell)
-        inventory.set_all(client, root, {'VCPU': {'total': 1}}, 0)
+        for uuid in root, card:
+            inventory.set_all(client, uuid, {'VCPU': {'total': 1}}, 0)
 
-    with clouds.disturbed(client, 'GET', '/inventories', move):
+    with clouds.disturbed(client, 'GET', f'{uuid_of(read)}/inventories', move):
         snapshot = capture.capture(client)
-    assert snapshot.providers[root].inventories == {'VCPU': Inventory(1)}
+    for uuid in root, card:
+        assert snapshot.providers[uuid].inventories == {'VCPU': Inventory(1)}
     assert snapshot.providers[card].provider.parent_provider_uuid == cell
 
 

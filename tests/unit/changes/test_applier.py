@@ -9,6 +9,7 @@ from placementclient.changes.operations import (
     EnsureClass,
     EnsureTrait,
     SetAllocations,
+    SetTraits,
 )
 from placementclient.client import errors
 from placementclient.model.consumers import Consumer
@@ -49,14 +50,33 @@ def test_a_provider_that_others_changed_or_deleted_is_not_deleted(client, servic
     assert {sent.line.partition(' ')[0] for sent in service.requests} == {'GET'}
 
 
-def test_a_consumer_that_others_changed_between_two_writes_is_not_written(client, service):
-    nothing, little = Consumer(CONSUMER), Consumer(CONSUMER, {RP: {'VCPU': 1}}, 'p', 'u')
-    live = {'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 4}}}
-    owner = {'project_id': 'p', 'user_id': 'u', 'consumer_generation': 2, 'consumer_type': 'X'}
-    service.answer(version_document('1.39'), NOTHING, get(f'/allocations/{CONSUMER}', live | owner))
-    writes = [SetAllocations((nothing,), (little,)), SetAllocations((little,), (nothing,))]
-    with pytest.raises(errors.ConcurrentUpdate, match=f'{CONSUMER} was changed in between'):
-        Applier(client, Snapshot([], [])).apply(writes)
-    assert [sent.line for sent in service.requests if sent.line.startswith('POST')] == [
-        'POST /allocations'
-    ]
+HELD = {
+    'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 4}},
+    'consumer_generation': 2,
+    'consumer_type': 'X',
+}
+NONE, LITTLE = Consumer(CONSUMER), Consumer(CONSUMER, {RP: {'VCPU': 1}}, 'p', 'u')
+
+
+@pytest.mark.parametrize(
+    ('path', 'live', 'write'),
+    [
+        (
+            f'/allocations/{CONSUMER}',
+            HELD | {'project_id': 'p', 'user_id': 'u'},
+            SetAllocations((LITTLE,), (NONE,)),
+        ),
+        (
+            f'/resource_providers/{RP}/traits',
+            {'traits': ['CUSTOM_NEW'], 'resource_provider_generation': 3},
+            SetTraits(RP, frozenset(), frozenset({'CUSTOM_A'})),
+        ),
+    ],
+    ids=['consumer', 'provider'],
+)
+def test_what_others_changed_between_two_writes_is_not_written(client, service, path, live, write):
+    service.answer(version_document('1.39'), NOTHING, get(path, live))
+    with pytest.raises(errors.ConcurrentUpdate, match='was changed in between'):
+        Applier(client, Snapshot([], [])).apply([SetAllocations((NONE,), (LITTLE,)), write])
+    sent = [sent.line for sent in service.requests if not sent.line.startswith('GET')]
+    assert sent == ['POST /allocations']

@@ -79,6 +79,18 @@ def test_a_consumer_that_shrank_on_the_target_of_two_trees_goes_back_to_its_own(
     assert returned.consumers[consumer.uuid].allocations == {uuid_of('h0'): {'DISK_GB': 2}}
 
 
+def test_what_a_consumer_gained_since_on_a_target_that_stays_is_not_rolled_back():
+    gpu = {'gpu': {'inventories': {'VGPU': {'total': 4}}}}
+    host = {'h0': {'inventories': {'VGPU': {'total': 4}}, 'children': gpu}}
+    spec = '[{from_resource_provider: h0, to_resource_provider: gpu, moved_resources: {VGPU: 4}}]'
+    plan = planned(cloud(host, {'a': {'h0': {'VGPU': 1}}}), spec=spec)
+    live, target = applied(plan.changes[0].before, plan.changes[0]), uuid_of('gpu')
+    grown = replace(live.consumers[uuid_of('a')], allocations={target: {'VGPU': 3}})
+    live = with_usages(live.providers.values(), [grown])
+    back = taken_back(live, plan.changes[0]).consumers[grown.uuid].allocations
+    assert back == {uuid_of('h0'): {'VGPU': 1}, target: {'VGPU': 2}}
+
+
 def test_trees_with_more_consumers_than_one_request_moves_are_refused(monkeypatch):
     monkeypatch.setattr(planner, 'MOST_CONSUMERS', 1)
     with pytest.raises(Infeasible) as refused:

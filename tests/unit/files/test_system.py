@@ -20,7 +20,7 @@ def device(path, monkeypatch):
 
 def writable_for_others(path, monkeypatch):
     path.touch()
-    path.chmod(0o666)
+    path.chmod(0o620)
 
 
 def of_another_user(path, monkeypatch):

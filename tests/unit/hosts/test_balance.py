@@ -3,6 +3,8 @@ from placementclient.hosts import assignments
 from placementclient.hosts.balance import ExplainedScope, add_unexplained_rows
 from placementclient.hosts.libvirt import Domain
 from placementclient.model.assignments import AssignmentRow
+from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner.specification import assignments as rows_of_files
 from tests.unit.hosts.libvirt_output import GPU0, MDEVS, SERVERS
 from tests.unit.hosts.test_assignments import facts, snapshot
@@ -36,8 +38,10 @@ def test_balance_counts_each_class_and_writes_unexplained_rows():
     ]
 
 
-def test_balance_names_hosts_without_facts():
+def test_balance_names_hosts_without_facts_among_the_chosen_ones():
     cloud = snapshot(s0={'VCPU': 4, 'MEMORY_MB': 512})
+    elsewhere = Consumer(SERVERS[1], {'elsewhere': {'VCPU': 4}})
+    cloud = Snapshot(cloud.providers.values(), [*cloud.consumers.values(), elsewhere])
     scope = ExplainedScope(assignments.CELL_CLASSES, {'gpu2'})
     rows, reasons, lines = settled([], cloud, scope)
     assert [row.resource_class for row in rows] == ['MEMORY_MB', 'VCPU']

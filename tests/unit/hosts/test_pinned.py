@@ -32,7 +32,7 @@ def test_pinned_servers_are_found_by_flavor_image_and_migration():
         listed,
         's.json',
         snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
-        [migration],
+        [migration, ServerMigration(SERVERS[0], 'done', SERVERS[2], 'gpu1')],
     )
     *rows, shared = rows
     assert (shared.consumer_uuid, shared.to_resource_class) == (SERVERS[2], 'VCPU')

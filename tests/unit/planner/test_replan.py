@@ -21,7 +21,6 @@ moves:
 ROWS = f"""consumer_uuid,resource_class,amount,to_provider,evidence
 {A},VGPU,,gpu0,mdev
 {B},VGPU,,gpu0,mdev
-{NEW},VGPU,,gpu1,expected
 """
 TWO = {'a': {'compute1': {'VGPU': 1}}, 'b': {'compute1': {'VGPU': 1}}}
 
@@ -31,12 +30,10 @@ def host(consumers, total=4):
     return cloud({'compute1': {'inventories': inventories}}, consumers)
 
 
-def plan(consumers=TWO):
-    rows = assignments.parse_assignments(ROWS, 'rows.csv')
-    assigned = [row for row in rows if row.consumer_uuid != NEW]
-    return planner.plan_reshape(
-        host(consumers), specifications.parse_specification(SPEC, 'spec.yaml'), assigned
-    )
+def plan(rows=ROWS):
+    assigned = assignments.parse_assignments(rows, 'rows.csv')
+    spec = specifications.parse_specification(SPEC, 'spec.yaml')
+    return planner.plan_reshape(host(TWO), spec, assigned)
 
 
 def test_replan_refuses_a_new_consumer_with_a_choice():
@@ -52,6 +49,13 @@ def test_replan_refuses_a_consumer_that_grew_beyond_its_place():
     live = host({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
     with pytest.raises(Infeasible, match='3 VGPU are assigned to gpu0'):
         replan.replan_tree(live, made, made.changes[0])
+
+
+def test_a_new_plan_with_another_place_for_a_consumer_is_not_the_reviewed_one():
+    [reviewed], [again] = plan().changes, plan(ROWS.replace('gpu0', 'gpu1')).changes
+    assert list(replan.find_unreviewed_effects(reviewed, again)) == [
+        f'consumer {uuid} would get VGPU of gpu1' for uuid in sorted((A, B))
+    ]
 
 
 def after(made, consumers):

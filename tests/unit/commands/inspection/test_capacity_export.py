@@ -121,7 +121,7 @@ def test_exporter_prints_the_values_of_the_cloud(placement, files):
 def test_exporter_adds_what_other_services_know(placement, tmp_path, around, files):
     hosts = {'host1': ['shared', 'a'], 'host2': ['a', 'b'], 'host3': []}
     states = [provider(name, aggregates=of, VCPU=4, DISK_GB=100) for name, of in hosts.items()]
-    file = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', host1={'VCPU': 2})]))
+    file = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', host1={'VCPU': 4})]))
     metrics_of = figures(placement(f'{EXPORT.format(file, files[1])} {around}').stdout)
     by_flavor = metrics_of['openstack_free_capacity_hypervisor_by_flavor']
     assert {key for key in by_flavor if key[1] == 'small'} == {
@@ -132,7 +132,7 @@ def test_exporter_adds_what_other_services_know(placement, tmp_path, around, fil
     assert metrics_of['openstack_project_filter_aggregate'] == {
         ('of p', 'p'): 1, ('of two', 'p'): 1, ('of two', 'project'): 1
     }  # fmt: skip
-    assert metrics_of['openstack_project_usage'] == {('VCPU', 'project', 'Demo'): 2}
+    assert metrics_of['openstack_project_usage'] == {('VCPU', 'project', 'Demo'): 4}
     assert metrics_of['openstack_project_quota'] == {
         ('project', 'Demo', 'CPUS'): 20, ('project', 'Demo', 'MEMORY_MB'): -1
     }  # fmt: skip
