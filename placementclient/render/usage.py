@@ -6,6 +6,7 @@ from operator import attrgetter
 
 from placementclient.insight import usage
 from placementclient.insight.usage import UsageLine
+from placementclient.model.nova import MIGRATION
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import make_amount_cell
@@ -35,6 +36,10 @@ def list_usage(
         project_id = line.consumers[0].project_id or ''
         return projects.get(project_id, project_id)
 
+    def find_name(line: UsageLine) -> str:
+        is_migration = of_consumers and line.consumers[0].type == MIGRATION
+        return names.get(line.subject, 'migration' if is_migration else '')
+
     last = (
         (
             Column('host', lambda line: ', '.join(usage.list_hosts(snapshot, line.consumers[0]))),
@@ -45,7 +50,7 @@ def list_usage(
     )
     return Columns(
         Column('subject'),
-        Column('name', lambda line: names.get(line.subject, '')),
+        Column('name', find_name),
         Column('resource_class', attrgetter('resource_class')),
         Column('used', lambda line: make_amount_cell(line.resource_class, line.used)),
         Column('percent', compute_percent),

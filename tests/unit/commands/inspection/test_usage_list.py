@@ -146,3 +146,10 @@ def test_usage_list_refuses_lists_of_names_without_a_column(
 ):
     result = placement(LIST.format(file=file) + options)
     assert (result.status, result.stderr) == (status, f'{message}\n')
+
+
+def test_a_migration_has_its_type_as_its_name(placement, tmp_path):
+    held = [consumer('m', 'MIGRATION', host={'VCPU': 2}), consumer('s', host={'VCPU': 4})]
+    file = save(tmp_path, 'cloud.json', cloud([host('host', VCPU=16)], held))
+    result = placement(f'{LIST.format(file=file)} --by consumer -f value -c subject -c name')
+    assert (result.status, result.stdout) == (0, 's \nm migration\n')
