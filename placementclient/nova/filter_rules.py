@@ -111,7 +111,7 @@ def _forbid_isolated_aggregates(draft: Draft) -> None:
         )
 
 
-def _require_image_properties(draft: Draft) -> None:
+def _require_traits_of_image_properties(draft: Draft) -> None:
     """Require the traits of image properties: ``transform_image_metadata`` of Nova."""
     if not draft.settings.image_metadata_prefilter:
         return
@@ -225,7 +225,7 @@ RULES: tuple[Rule, ...] = (
     _require_zone,
     _require_image_type,
     _forbid_isolated_aggregates,
-    _require_image_properties,
+    _require_traits_of_image_properties,
     _require_packed_virtqueues,
     _require_routed_networks,
     _require_remote_managed_ports,

@@ -21,7 +21,7 @@ from placementclient.nova.features import ALIAS_SPEC, PROFILE_SPEC, parse_alias_
 from placementclient.nova.server_parts import Refusal
 
 
-def _check_image_size(draft: Draft) -> None:
+def _refuse_large_image(draft: Draft) -> None:
     """Refuse an image larger than the flavor: ``_validate_flavor_image_nostatus`` of Nova."""
     image, flavor = draft.server.image, draft.flavor
     if image is None:
@@ -49,7 +49,7 @@ def _set_group_policy(draft: Draft) -> None:
     draft.policy = policy if policy in ('none', 'isolate') else None
 
 
-def _require_image_traits(draft: Draft) -> None:
+def _require_traits_named_by_image(draft: Draft) -> None:
     """Require the traits of the image properties: ``_process_image_meta`` of Nova."""
     for name, value in draft.features.properties.items():
         if name.startswith('trait:') and value == 'required':
@@ -208,10 +208,10 @@ def _require_stateless_firmware(draft: Draft) -> None:
 #:
 #: Each rule after these adds classes and traits that no other one reads.
 RULES: tuple[Rule, ...] = (
-    _check_image_size,
+    _refuse_large_image,
     _add_extra_specs,
     _set_group_policy,
-    _require_image_traits,
+    _require_traits_named_by_image,
     request_pinned_cpus,
     _add_port_groups,
     _add_pci_groups,

@@ -28,11 +28,11 @@ from placementclient.nova.images import Images
 from placementclient.nova.schema import (
     BadList,
     RecordPlace,
-    check_unique,
     convert_record,
     decode_records,
     is_sdk_record,
     locate_records,
+    refuse_duplicate_record,
 )
 from placementclient.nova.server_parts import ServerRequest
 
@@ -110,7 +110,7 @@ def _decode_servers(
     for place in locate_records(document, path, Server):
         parts = {'flavor': _find_embedded_flavor(place, flavors), 'image': _find_image(place)}
         server = convert_record(place, Server, **parts)
-        check_unique(place, server, seen)
+        refuse_duplicate_record(place, server, seen)
         known = (server.host, server.node, server.task, server.flavor)
         if not server.state and all(value is UNSET for value in known):
             raise place.make_error(f'says no more than its name. "{Server.source}" says more')

@@ -83,7 +83,7 @@ def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple
     seen: dict[tuple[str, str], str] = {}
     for place in locate_records(document, path, kind):
         record = convert_record(place, kind)
-        check_unique(place, record, seen)
+        refuse_duplicate_record(place, record, seen)
         yield place, record
 
 
@@ -152,7 +152,9 @@ def find_next_page(document: Mapping[str, Any], key: str) -> str | None:
     return str(following) if following else None
 
 
-def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, str], str]) -> None:
+def refuse_duplicate_record(
+    place: RecordPlace, record: ListRecord, seen: dict[tuple[str, str], str]
+) -> None:
     """Raise an error for a record whose ID or name an earlier one has.
 
     :param seen: the places of earlier records by ID and name; those of this one are added

@@ -45,8 +45,8 @@ class _PciAliasRecord(msgspec.Struct, forbid_unknown_fields=True):
     live_migratable: str = ''
 
     @property
-    def devices(self) -> Filter:
-        """Return the resources and traits of one device."""
+    def device_filter(self) -> Filter:
+        """The resources and traits of one device."""
         ids = str(self.vendor_id), str(self.product_id)
         traits = sorted(pci.parse_traits(self.traits))
         return Filter({pci.make_class_name(self.resource_class, *ids): 1}, tuple(traits))
@@ -91,7 +91,7 @@ class Settings:
             has_ids = record.vendor_id and record.product_id
             if not has_ids and not (self.pci_in_placement and record.resource_class):
                 raise Refusal(f'[pci] alias has {name} without vendor_id and product_id')
-        return {name: record.devices for name, record in records.items()}
+        return {name: record.device_filter for name, record in records.items()}
 
     def find_migratable_aliases(self) -> set[str]:
         """Return the names of the aliases whose devices move with a running server."""

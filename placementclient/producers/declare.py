@@ -67,7 +67,7 @@ class DeclarationProducer(StateProducer):
             live, self._declarations, self._new_uuids, prune=self._prune, previous=self._previous
         )
         if not self._reparent:
-            check_moved_providers(live, after)
+            refuse_moved_providers(live, after)
         return after
 
 
@@ -87,7 +87,7 @@ class InventoryStillUsed(errors.PlacementError):
         )
 
 
-def check_moved_providers(before: Snapshot, after: Snapshot) -> None:
+def refuse_moved_providers(before: Snapshot, after: Snapshot) -> None:
     """Refuse a root that becomes a child, and a provider in use that moves to another tree.
 
     :raises errors.BadArgument: names each of them

@@ -66,7 +66,7 @@ class FreeingProof:
                 progress(consumer.uuid)
         return result
 
-    def check_consumers_gone(self, uuids: Iterable[str]) -> None:
+    def refuse_existing_consumers(self, uuids: Iterable[str]) -> None:
         """Refuse consumers that still exist, although the operator says that they are gone.
 
         :raises errors.BadArgument: names each with the reason

@@ -25,7 +25,7 @@ from placementclient.model.providers import (
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import StateProducer
 from placementclient.producers.replaced import Irreplaceable, replace_provider
-from placementclient.producers.same_host import check_same_host
+from placementclient.producers.same_host import refuse_other_host_in_use
 from placementclient.reading.capture import capture
 
 #: From here on a provider that is no root can get another parent.
@@ -126,7 +126,7 @@ class ReplaceProducer(StateProducer):
             return live
         old_uuid, _, new_uuid, name = self._pair
         if not self._is_merge:
-            check_same_host(live, old_uuid, new_uuid, name)
+            refuse_other_host_in_use(live, old_uuid, new_uuid, name)
         after = replace_provider(live, old_uuid, new_uuid, name)
         _require_storable_names_and_parents(self.client, live, after, new_uuid)
         if ungranted := list(_describe_refused_allocations(self.client, live, after, new_uuid)):
@@ -164,8 +164,8 @@ def find_pair(client: Client, request: Replacement) -> tuple[ProviderPair | None
     if new is None and request.twin is not None:
         new = _find_renamed_provider(client, request, old)
     if old is None:
-        return None, _describe_finished(request, new)
-    name = _choose_checked_name(request, old, new)
+        return None, _describe_complete_replacement(request, new)
+    name = _require_new_name(request, old, new)
     new_uuid = new.uuid if new else request.uuid or ''
     return ProviderPair(old.uuid, restore_name(old.name, old.uuid), new_uuid, name), ''
 
@@ -213,7 +213,7 @@ def _choose_new_name(request: Replacement, old: Provider) -> str:
     return request.name or restore_name(typed, old.uuid)
 
 
-def _describe_finished(request: Replacement, new: Provider | None) -> str:
+def _describe_complete_replacement(request: Replacement, new: Provider | None) -> str:
     """Return the sentence that the replacement is complete.
 
     :param new: ``None`` if it does not exist
@@ -229,7 +229,7 @@ def _describe_finished(request: Replacement, new: Provider | None) -> str:
     )
 
 
-def _choose_checked_name(request: Replacement, old: Provider, new: Provider | None) -> str:
+def _require_new_name(request: Replacement, old: Provider, new: Provider | None) -> str:
     """Return the name of the new provider after the replacement.
 
     That of ``--name``, else that of the old provider, without what a temporary name adds.

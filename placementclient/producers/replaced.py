@@ -49,7 +49,7 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
     refuse_unaccounted_usage(snapshot, successors)
     states = {**joined.states, **_merge_into_successors(joined.states, successors)}
     moved = (
-        _rename_provider(state, joined.names.get(uuid, state.name), successors)
+        _rename_and_reparent(state, joined.names.get(uuid, state.name), successors)
         for uuid, state in states.items()
         if uuid not in successors
     )
@@ -151,7 +151,7 @@ def _merge_into_successors(
     return result
 
 
-def _rename_provider(
+def _rename_and_reparent(
     state: ProviderState, name: str, successors: Mapping[str, str]
 ) -> ProviderState:
     """Return a provider with another name, below the successor of its parent."""

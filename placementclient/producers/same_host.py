@@ -11,7 +11,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.replaced import Irreplaceable, join_trees
 
 
-def check_compute_nodes(
+def require_compute_nodes_of_one_host(
     nodes: Iterable[Hypervisor], old_uuid: str, new_uuid: str, name: str, *, is_merge: bool = False
 ) -> None:
     """Refuse to join two hosts of Nova, and a UUID with which nova-compute would not start.
@@ -84,7 +84,7 @@ def _index_compute_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hyperv
     return by_uuid
 
 
-def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:
+def refuse_other_host_in_use(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:
     """Refuse a new provider that has consumers of its own and the name of another host.
 
     :param name: of the new provider after the replacement

@@ -77,7 +77,7 @@ def _make_note_row(note: Finding) -> tuple[object, ...]:
     return note.subject, '', Facts(None), Facts(None), note.kind, note.reason
 
 
-def format_rows(
+def format_change_rows(
     names: Sequence[str], rows: Iterable[Sequence[object]], width: int
 ) -> Iterator[str]:
     """Yield rows of the table of a change as lines: ``+``, ``~`` or ``-``, the object and the part.

@@ -22,7 +22,7 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
     """Return the answer to the question whether further servers can have room."""
     moves = decision.moves
     messages = [
-        _summarize_room(new, decision),
+        _describe_room_verdict(new, decision),
         *describe_unmovable_consumers(decision.unsettled),
         *describe_cold_moves(cloud, moves),
         *describe_gained_traits(cloud, moves),
@@ -39,7 +39,7 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
     return DrainAnswer(decision.verdict, moves, decision.unsettled, messages, steps, facts)
 
 
-def _summarize_room(new: NewServers, decision: RoomDecision) -> str:
+def _describe_room_verdict(new: NewServers, decision: RoomDecision) -> str:
     servers = f'{format_count(new.server_count, "server")} of {new.flavor}'
     now = f'room for {decision.room} now'
     moves = format_count(len(decision.moves), 'move')

@@ -43,7 +43,7 @@ PLAIN = Style()
 _PAINT = re.compile(rf'(\x1b\[(?:0|{"|".join(map(str, _CODES.values()))})m)')
 
 
-def escape_painted(line: str) -> str:
+def escape_all_but_colours(line: str) -> str:
     """Return a line with its control characters escaped, except the colours of a style."""
     # The separators are at the odd places.
     parts = _PAINT.split(line)

@@ -80,7 +80,7 @@ class ChangeCommand(base.Lister):
         """Return the lines of a table of changes for ``-f text``."""
         from placementclient.render import changes
 
-        return changes.format_rows(names, rows, width)
+        return changes.format_change_rows(names, rows, width)
 
     def prints_empty_message(self) -> bool:
         return self.shows_changes() or super().prints_empty_message()

@@ -14,7 +14,7 @@ from placementclient.basis.errors import UsageError
 from placementclient.basis.printable import escape_line, escape_text, format_cell
 from placementclient.cli.help_formatter import get_line_width
 from placementclient.commands.framework import base
-from placementclient.render.style import escape_painted
+from placementclient.render.style import escape_all_but_colours
 
 
 class TextOutput(NamedTuple):
@@ -91,7 +91,7 @@ class DocumentCommand(base.ShowOne):
         """Print the lines of the text, or with another format its data."""
         if not self.prints_text:
             return super().produce_output(parsed_args, names, values)
-        escape = escape_painted if self._text.has_colours else escape_text
+        escape = escape_all_but_colours if self._text.has_colours else escape_text
         with self.report_print_errors():
             lines = (f'{escape(escape_line(line))}\n' for line in self._text.lines)
             self.app.stdout.writelines(lines)

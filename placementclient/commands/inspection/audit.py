@@ -294,7 +294,7 @@ class AuditCloud(ChangeCommand):
             cloud.nova_records,
             is_nova_asked=facts.is_nova_asked,
         )
-        proof.check_consumers_gone(sorted(facts.gone))
+        proof.refuse_existing_consumers(sorted(facts.gone))
         return proof
 
     def _prove_repairs(

@@ -109,7 +109,7 @@ class PurgeProvider(ChangeCommand):
             proof = FreeingProof(
                 self.client, topology, servers, records, is_nova_asked=is_nova_asked
             )
-            proof.check_consumers_gone(sorted(gone))
+            proof.refuse_existing_consumers(sorted(gone))
             return proof
 
         return make_proof

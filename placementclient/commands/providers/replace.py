@@ -116,7 +116,7 @@ class ReplaceProvider(ChangeCommand):
         :param source: the compute nodes: a file or ``nova``; None: Nova
         """
         from placementclient.nova import compute_hosts, service
-        from placementclient.producers.same_host import check_compute_nodes
+        from placementclient.producers.same_host import require_compute_nodes_of_one_host
 
         try:
             nodes = service_lists.get_sources().hypervisors.read_option(self, source)
@@ -128,6 +128,6 @@ class ReplaceProvider(ChangeCommand):
                 f'{reason}. Give the list with --hypervisors FILE; --compute-node-exists goes on '
                 'without it'
             ) from None
-        check_compute_nodes(
+        require_compute_nodes_of_one_host(
             nodes, pair.old_uuid, pair.new_uuid, pair.name, is_merge=self.args.merge
         )

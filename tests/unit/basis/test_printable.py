@@ -15,7 +15,7 @@ from placementclient.basis.printable import (
 )
 from placementclient.render import graphs, pictures
 from placementclient.render.facts import Facts
-from placementclient.render.style import Style, escape_painted
+from placementclient.render.style import Style, escape_all_but_colours
 from tests.unit.render.test_trees import of_trees, state, tree
 
 HOSTILE = 'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
@@ -53,7 +53,9 @@ def test_cells_differ_for_programs_and_for_people(cell, line, read):
 
 
 def test_a_styled_cell_has_only_the_colour_of_its_style():
-    line = escape_painted(f'{Style(colours=True).paint(HOSTILE, "bold")} {"x" + chr(27)}[5m')
+    line = escape_all_but_colours(
+        f'{Style(colours=True).paint(HOSTILE, "bold")} {"x" + chr(27)}[5m'
+    )
     assert line == f'\x1b[1m{READABLE}\x1b[0m x\\x1b[5m'
 
 

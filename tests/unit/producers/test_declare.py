@@ -11,8 +11,8 @@ from placementclient.model.specifications import DeclaredProvider as Declared
 from placementclient.producers.declare import (
     InventoryStillUsed,
     apply_declarations,
-    check_moved_providers,
     choose_new_uuids,
+    refuse_moved_providers,
 )
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -114,7 +114,7 @@ OTHER = provider('other', VCPU=8)
 def test_indentation_alone_joins_no_trees(declaration, message):
     live = cloud([HOST, NUMA, GPU, OTHER], [HELD])
     with pytest.raises(errors.BadArgument, match=f'^The file puts {message}.*--reparent'):
-        check_moved_providers(live, applied(live, declaration))
+        refuse_moved_providers(live, applied(live, declaration))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_indentation_alone_joins_no_trees(declaration, message):
 )
 def test_providers_move_within_their_tree_and_unused_ones_anywhere(declaration, consumers):
     live = cloud([HOST, NUMA, GPU, OTHER], consumers)
-    check_moved_providers(live, applied(live, declaration))
+    refuse_moved_providers(live, applied(live, declaration))
 
 
 @pytest.mark.parametrize('live_traits', [(), ('COMPUTE_STATUS_DISABLED', 'COMPUTE_RESCUE_BFV')])

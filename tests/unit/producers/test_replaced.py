@@ -15,7 +15,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import LONGEST_NAME, make_temporary_name, restore_name
 from placementclient.producers.replaced import Irreplaceable, replace_provider
-from placementclient.producers.same_host import check_same_host
+from placementclient.producers.same_host import refuse_other_host_in_use
 from tests.snapshot_pairs import content
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -184,7 +184,7 @@ def test_another_host_in_use_is_refused(name):
     both = consumer('b', old={'VCPU': 1}, twin={'DISK_GB': 1})
     live = cloud([*HOST, TWIN], [SERVER, both, TWINS_CONSUMER, consumer('p', twin={'VCPU': 1})])
     with pytest.raises(Irreplaceable) as refused:
-        check_same_host(live, 'old', 'twin', name)
+        refuse_other_host_in_use(live, 'old', 'twin', name)
     assert str(refused.value) == (
         'twin is in use: 2 consumers with nothing on old have allocations there, and its name is '
         'of another host. Check that both are the same host, then give --merge to join them'
@@ -199,7 +199,7 @@ def test_a_host_whose_child_is_in_use_is_refused(child, name):
     states = [*HOST, TWIN, provider(child, 'twin', VGPU=4)]
     live = cloud(states, [SERVER, Consumer('o', {child: {'VGPU': 1}}, 'p', 'u', 1, None)])
     with pytest.raises(Irreplaceable, match='twin is in use: 1 consumer with nothing on old has'):
-        check_same_host(live, 'old', 'twin', name)
+        refuse_other_host_in_use(live, 'old', 'twin', name)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_host_whose_child_is_in_use_is_refused(child, name):
 def test_a_twin_in_use_needs_the_name_of_the_same_host(old, new, is_same):
     live = cloud([named(OLD, old), GPU, named(TWIN, new)], [SERVER, TWINS_CONSUMER])
     with nullcontext() if is_same else pytest.raises(Irreplaceable):
-        check_same_host(live, 'old', 'twin', new)
+        refuse_other_host_in_use(live, 'old', 'twin', new)
 
 
 @pytest.mark.parametrize('name', ['old', 'twin', 'third', 'old_b'])
@@ -239,22 +239,22 @@ def test_an_interrupted_replacement_goes_on_without_merge(name):
         consumer('f', old_fpga={'FPGA': 1}),
     ]
     before = cloud([*HOST, fpga, *numa, *twin], [SERVER, *alone])
-    check_same_host(before, 'old', 'twin', name)
+    refuse_other_host_in_use(before, 'old', 'twin', name)
     operations = diff(before, replace_provider(before, 'old', 'twin', name))
     for number in range(len(operations)):
         live = simulate(before, operations[:number])
-        check_same_host(live, 'old', 'twin', name)
+        refuse_other_host_in_use(live, 'old', 'twin', name)
 
 
 def test_an_empty_provider_does_not_hide_another_host():
     """A host that has its inventories below it, as one with NUMA providers."""
     live = cloud([provider('old'), provider('old_numa', 'old', VCPU=4), TWIN], [TWINS_CONSUMER])
     with pytest.raises(Irreplaceable):
-        check_same_host(live, 'old', 'twin', 'twin')
+        refuse_other_host_in_use(live, 'old', 'twin', 'twin')
 
 
 def test_a_provider_that_the_replacement_has_made_is_no_other_host():
-    check_same_host(cloud(HOST, [SERVER]), 'old', 'new', 'third')
+    refuse_other_host_in_use(cloud(HOST, [SERVER]), 'old', 'new', 'third')
 
 
 @pytest.mark.parametrize(

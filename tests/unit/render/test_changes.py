@@ -25,7 +25,7 @@ def test_a_line_names_the_change_and_the_reason_why_it_was_not_made():
         (f'consumer {uuid}', 'allocations', 'host (VCPU 2, DISK_GB 21)', '', 'planned', ''),
         (f'consumer {uuid}', '', '', '', 'refused', 'is a migration'),
     ]
-    assert list(changes.format_rows(changes.CARRIED, rows, 80)) == [
+    assert list(changes.format_change_rows(changes.CARRIED, rows, 80)) == [
         '- host',
         '~ host VCPU:total 4 → 8',
         '+ gpu traits CUSTOM_A (not known: no answer)',
@@ -42,7 +42,7 @@ def test_objects_with_the_same_outcome_are_below_it():
         ('host', 'VCPU:total', '4', '8', 'planned', ''),
         *((f'consumer {n}', '', '', '', 'refused', 'Nova has it') for n in range(11)),
     ]
-    assert list(changes.format_rows(changes.CARRIED, rows, 80)) == [
+    assert list(changes.format_change_rows(changes.CARRIED, rows, 80)) == [
         '~ host VCPU:total 4 → 8',
         '12 refused, each because Nova has it',
         '    consumer a',
