@@ -124,14 +124,15 @@ class WrongFile(BadFile):
         super().__init__(path, f'{mistake}; expected: {self._end}', line)
 
     def with_swapped_options(self, taker: str, other: str) -> BadFile:
-        """Return this error of two options that have each the file of the other."""
+        """Return the error that two options, named so, have each the file of the other."""
         return BadFile(self.path, f'{self.mistake}. The files of {taker} and {other} are swapped')
 
     def with_taker(self, taker: str, flags: Container[str]) -> BadFile:
         """Return this error with the option or the argument that got the file.
 
         :param taker: that option or argument
-        :param flags: the options of the command; those of others are not named
+        :param flags: the options of the command; :attr:`taken` is named only if it begins with one
+            of them or with no option
         """
         is_of_other = self.taken.startswith('--') and self.taken.split()[0] not in flags
         taken = f' ({self.taken})' if self.taken and not is_of_other else ''

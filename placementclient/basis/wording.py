@@ -86,7 +86,10 @@ def _find_longer_words(word: str, candidates: Iterable[str]) -> list[str]:
 
 
 def suggest_uuids(beginning: str, names: Mapping[str, str]) -> str:
-    """Return a sentence with the UUIDs that begin with a text, and their names; else nothing."""
+    """Return a sentence with the UUIDs that begin with a text, and their names; empty: none does.
+
+    :param names: by UUID
+    """
     if len(beginning) < _LEAST_OF_UUID:
         return ''
     matches = [f'{u} ({n})' for u, n in names.items() if u.startswith(beginning.lower())]
@@ -192,7 +195,9 @@ def join_names(names: Sequence[str], most: int, others: str = 'more') -> str:
 
 
 def summarize_states(states: Iterable[tuple[str, str]]) -> str:
-    """Return the number of trees in each state: ``298 applied, 2 left alone: gpu007, gpu013``.
+    """Return how many trees are in each state, with names: ``8 applied, 2 left alone: gpu7, gpu9``.
+
+    Trees in a normal state, as ``applied`` is, have no names.
 
     :param states: the name and the state of each tree
     """

@@ -48,7 +48,7 @@ class Applier:
     :param live: the providers, as the operations were decided on
     :param tree_uuid: of the root of the tree to which entries of the journal belong
     :param record_of: returns the record of an operation for the journal
-    :param names: the operations that have made custom classes and traits: not sent again
+    :param made_names: creations of classes and traits that are done, so not sent again; extended
     :ivar done: the operations that the service has carried out, and not taken back
     :ivar lost: the operation that may be carried out, as its answer is lost
     """
@@ -61,11 +61,11 @@ class Applier:
         journal: Journal | None = None,
         tree_uuid: str = '',
         record_of: Callable[[ops.Operation], Mapping[str, object]] = records.encode_brief,
-        names: set[ops.Operation] | None = None,
+        made_names: set[ops.Operation] | None = None,
     ) -> None:
         self._client, self._journal = client, journal
         self._tree_uuid, self._record_of = tree_uuid, record_of
-        self._names = set() if names is None else names
+        self._made_names = set() if made_names is None else made_names
         providers = [state.provider for state in live.providers.values()]
         self._generations: dict[str, int | None] = {
             provider.uuid: provider.generation for provider in providers
@@ -85,7 +85,7 @@ class Applier:
         :raises errors.NoAnswer: if it is not known whether the last one was done
         """
         for operation in operations:
-            if isinstance(operation, ops.EnsureName) and operation in self._names:
+            if isinstance(operation, ops.EnsureName) and operation in self._made_names:
                 continue
             with self._record_in_journal(operation):
                 self._send_operation(operation)
@@ -149,10 +149,10 @@ class Applier:
         match operation:
             case ops.EnsureClass(name):
                 resource_class.ensure(self._client, name)
-                self._names.add(operation)
+                self._made_names.add(operation)
             case ops.EnsureTrait(name):
                 trait.create(self._client, name)
-                self._names.add(operation)
+                self._made_names.add(operation)
             case ops.CreateProvider(uuid, name, parent):
                 made = resource_provider.create(
                     self._client, name, uuid=uuid, parent_provider_uuid=parent
@@ -283,10 +283,11 @@ class Applier:
     def _require_position(
         self, uuid: str, position: tuple[str, str | None], generation: int | None = None
     ) -> None:
-        """Check the name, parent and root of a provider, which no generation guards.
+        """Refuse a provider that has moved; no generation guards its name, parent and root.
 
         :param position: the name and the UUID of the parent that it has to have
         :param generation: the one that it has to have; ``None``: any
+        :raises errors.ConcurrentUpdate: if one of them differs, or the provider is gone
         """
         with _turn_missing_into_conflict(uuid):
             provider = resource_provider.show(self._client, uuid).value

@@ -18,7 +18,7 @@ from placementclient.changes.obstacles import (
     LeftAlone,
     Obstructed,
     describe_obstacles,
-    find_additions,
+    find_unplanned_parts,
     is_retained_consumer,
 )
 from placementclient.changes.records import operations
@@ -80,7 +80,7 @@ class Carrier(Inspector):
         super().__init__(client, plan)
         self._precheck, self._note, self._retried_errors = precheck, note, retried
         #: The operations that have created custom classes and traits in this run.
-        self._names = set[ops.Operation]()
+        self._made_names = set[ops.Operation]()
         #: By the UUIDs of roots, the operations that are carried out, and remarks on the results.
         self._done: dict[str, list[ops.Operation]] = {}
         self._remarks: dict[str, list[str]] = {}
@@ -262,7 +262,7 @@ class Carrier(Inspector):
             if provider.uuid in live.providers
         ]
         if added := [
-            o for uuid in created for o in find_additions(planned[uuid], live.providers[uuid])
+            o for uuid in created for o in find_unplanned_parts(planned[uuid], live.providers[uuid])
         ]:
             # The rollback would delete them with the provider.
             raise Obstructed(added)
@@ -303,7 +303,7 @@ class Carrier(Inspector):
             journal=self.journal,
             tree_uuid=change.root_provider_uuid,
             record_of=self.record_of,
-            names=self._names,
+            made_names=self._made_names,
         )
         try:
             # Not in the transaction: for an existing name, the service tries and fails.
@@ -315,7 +315,7 @@ class Carrier(Inspector):
             raise
         except errors.BadRequest:
             # Others may have deleted a custom trait since.
-            self._names.clear()
+            self._made_names.clear()
             raise
         finally:
             self._done.setdefault(change.root_provider_uuid, []).extend(applier.done)
@@ -371,6 +371,7 @@ class Carrier(Inspector):
         return [*filter(None, done)]
 
     def _make_result_with_remarks(self, change: Change, state: TreeState) -> TreeResult:
+        """Return the result of a change; its reason has the deviations right after the request."""
         remarks = self._remarks.get(change.root_provider_uuid, ())
         return replace(make_result(change, state), reason='; '.join(remarks))
 

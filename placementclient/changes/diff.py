@@ -40,11 +40,11 @@ def diff(
     }
     return (
         *_list_name_creations(before, after),
-        *positions.move_providers(),
+        *positions.list_moves(),
         *_list_trait_and_aggregate_writes(before, after, keeps_traits=bool(transferred)),
         *transferred,
         *(_list_trait_removals(before, after) if transferred else ()),
-        *positions.delete_providers(emptied),
+        *positions.list_deletions(emptied),
     )
 
 
@@ -93,7 +93,7 @@ def _list_trait_removals(before: Snapshot, after: Snapshot) -> Iterator[ops.Oper
 
 
 class _Positions:
-    """The positions of providers while operations change them one by one, each valid then."""
+    """The names and parents of providers after each operation so far, each of which is valid."""
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self._before, self._after = before, after
@@ -102,7 +102,7 @@ class _Positions:
         }
         self._holders = {position.name: uuid for uuid, position in self._now.items()}
 
-    def move_providers(self) -> Iterator[ops.Operation]:
+    def list_moves(self) -> Iterator[ops.Operation]:
         """Yield the operations that create and move providers, parents first, and then rename them.
 
         So, wherever it is cut off, the names below a provider begin with its own as before.
@@ -128,7 +128,7 @@ class _Positions:
                 yield self._release_needed_name(waiting)
             pending = waiting
 
-    def delete_providers(self, emptied: Set[str]) -> Iterator[ops.Operation]:
+    def list_deletions(self, emptied: Set[str]) -> Iterator[ops.Operation]:
         """Yield the operations that delete providers, children before their parents.
 
         :param emptied: the UUIDs of providers whose inventories a reshape removes

@@ -136,7 +136,7 @@ class Journal:
 
         :param synced: whether it is on the disk on return; otherwise after :meth:`sync`
         """
-        entry = JournalEntry(at=_current_time(), tree=root_provider_uuid, intent=intent)
+        entry = JournalEntry(at=_format_now(), tree=root_provider_uuid, intent=intent)
         self._write_entry(entry, synced=synced)
 
     def sync(self) -> None:
@@ -153,7 +153,7 @@ class Journal:
         :param outcome: in words: ``done``, ``taken back``, ``refused: …``
         """
         entry = JournalEntry(
-            at=_current_time(),
+            at=_format_now(),
             tree=root_provider_uuid,
             outcome=outcome,
             undone=undone,
@@ -165,13 +165,13 @@ class Journal:
     def write_lost_intent(self, root_provider_uuid: str) -> None:
         """Write that the last intent was not carried out, as the service shows."""
         outcome = 'not carried out'
-        entry = JournalEntry(at=_current_time(), tree=root_provider_uuid, outcome=outcome, undone=1)
+        entry = JournalEntry(at=_format_now(), tree=root_provider_uuid, outcome=outcome, undone=1)
         self._write_entry(entry, synced=False)
 
     def write_new_plan(self, change: Change) -> None:
         """Write a new plan of a tree; on return it is on the disk."""
         uuid, plan = change.root_provider_uuid, changes.encode_change(change)
-        self._write_entry(JournalEntry(at=_current_time(), tree=uuid, plan=plan))
+        self._write_entry(JournalEntry(at=_format_now(), tree=uuid, plan=plan))
 
     def write_end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Write the result of a tree.
@@ -179,7 +179,7 @@ class Journal:
         :param ended: the value of a :class:`.TreeState`
         """
         self._write_entry(
-            JournalEntry(at=_current_time(), tree=root_provider_uuid, end=ended, reason=reason)
+            JournalEntry(at=_format_now(), tree=root_provider_uuid, end=ended, reason=reason)
         )
 
     def _write_entry(self, entry: JournalEntry, *, synced: bool = True) -> None:
@@ -264,7 +264,7 @@ def open_journal(path: str, identity: str, *, backward: bool = False) -> Iterato
         journal.write_beginning()
     finally:
         with contextlib.suppress(OSError):
-            _remove_empty_file(path, descriptor)
+            _remove_file_if_empty(path, descriptor)
         os.close(descriptor)
 
 
@@ -296,18 +296,18 @@ def _start_journal(file: JournalFile, identity: str, backward: bool) -> Journal:
     entries, is_torn = _decode_journal_of_plan(file.path, content, identity)
     beginning = b''
     if not entries:
-        first = JournalEntry(journal=FORMAT, version=VERSION, at=_current_time(), plan=identity)
+        first = JournalEntry(journal=FORMAT, version=VERSION, at=_format_now(), plan=identity)
         beginning = journals.encode(first)
     elif is_torn:
-        beginning = journals.encode(JournalEntry(at=_current_time(), resumed=True))
+        beginning = journals.encode(JournalEntry(at=_format_now(), resumed=True))
     if content and not content.endswith(b'\n'):
         # Nothing is taken away of a line that is not whole: it is ended, and passed over.
         beginning = b'\n' + beginning
     return Journal(file, _collect_records(entries), beginning, backward=backward)
 
 
-def _remove_empty_file(path: str, descriptor: int) -> None:
-    """Remove the file of a journal that was opened, and nothing was written to."""
+def _remove_file_if_empty(path: str, descriptor: int) -> None:
+    """Remove the file of a journal that this process has opened, if it is empty."""
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not while another process has it
     opened = os.fstat(descriptor)
     if not opened.st_size and os.path.samestat(opened, os.stat(path)):
@@ -352,7 +352,7 @@ def _add_entry(records: dict[str, TreeRecord], entry: JournalEntry) -> None:
         record.add_end(entry)
 
 
-def _current_time() -> str:
+def _format_now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
 
 

@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from placementclient.changes.diff import Transfer, diff
-from placementclient.changes.obstacles import find_additions, make_obstacle, make_retained_obstacle
+from placementclient.changes.obstacles import (
+    find_unplanned_parts,
+    make_obstacle,
+    make_retained_obstacle,
+)
 from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
@@ -246,7 +250,7 @@ class Merge:
         # For its obstacles alone: others may have changed what goes.
         self._merge_provider(before, replace(before, inventories={}), live)
         is_own_position = live.position in self._written.positions.get(live.uuid, ())
-        self.obstacles += find_additions(before, live, is_own_position=is_own_position)
+        self.obstacles += find_unplanned_parts(before, live, is_own_position=is_own_position)
         if len(self.obstacles) == blocked:
             del self.states[before.uuid]
 
@@ -323,10 +327,11 @@ class Merge:
             holder = taken.get(state.name, uuid)
             other = self.states.get(holder)
             is_taken = holder != uuid and other is not None and other.name == state.name
-            if is_taken and not self._is_provider_unchanged(uuid):
+            if is_taken and not self._is_provider_as_live(uuid):
                 self._refuse_provider(state, f'{state.name} exists, with the UUID {holder}')
 
-    def _is_provider_unchanged(self, uuid: str) -> bool:
+    def _is_provider_as_live(self, uuid: str) -> bool:
+        """Return whether the merge leaves a provider as it is live, or missing."""
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
     def _refuse_provider(self, state: ProviderState, message: str) -> None:
@@ -341,7 +346,7 @@ class Merge:
         """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
-            if state.provider.parent_provider_uuid in missing and not self._is_provider_unchanged(
+            if state.provider.parent_provider_uuid in missing and not self._is_provider_as_live(
                 uuid
             ):
                 self._refuse_provider(state, f'{state.name}: its parent is not created')

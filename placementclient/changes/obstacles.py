@@ -15,7 +15,7 @@ _RETAINED = 'retained'
 def make_obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
     """Return the finding that another client has changed a part of a change since the plan.
 
-    :param name: of the provider; ``consumer UUID``
+    :param name: the name of the provider; of a consumer ``consumer`` and its UUID
     :param message: a clause about it
     :param is_drift: whether apply may plan again and so take it into account: a warning
     """
@@ -39,12 +39,12 @@ def is_retained_consumer(obstacle: Finding) -> bool:
     return obstacle.kind == _RETAINED
 
 
-def find_additions(
+def find_unplanned_parts(
     planned: ProviderState, live: ProviderState, *, is_own_position: bool = False
 ) -> Iterator[Finding]:
-    """Yield an obstacle for each facet in which others have added to a provider that goes.
+    """Yield an obstacle for each facet in which a live provider has more than planned.
 
-    Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
+    So for another name or parent. Whatever others have taken off the provider is no obstacle.
 
     :param is_own_position: whether this plan has written the live name and parent
     """

@@ -38,7 +38,7 @@ class _JoinedTrees(NamedTuple):
 
     :param roots: the UUIDs of their roots
     :param changed: the UUIDs of their providers that change
-    :param used: the UUIDs of all providers that the consumers use
+    :param used: the UUIDs of all providers on which their consumers hold something
     """
 
     roots: Sequence[str]

@@ -40,7 +40,7 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, MergeResult]
 
 
 class _DeviatingConsumer(NamedTuple):
-    """A consumer that is not as planned, now and after the rollback.
+    """A consumer that is not as planned: as it is now, and as the rollback leaves it.
 
     :param obstacles: its amounts that have no single inventory to go back to
     """

@@ -96,6 +96,7 @@ class _UsageCount:
         self.restart_peak()
 
     def restart_peak(self) -> None:
+        """Forget the peak so far: it begins anew with the usages of now."""
         self.peak = {uuid: used.copy() for uuid, used in self.now.items()}
 
     def add_consumers(self, pairs: Sequence[ConsumerChange], *, is_unordered: bool = False) -> None:
@@ -161,7 +162,10 @@ class _InventoryTransfer:
         return result, usage.peak
 
     def _has_room(self, group: _ProviderGroup, used_now: Mapping[str, Counter[str]]) -> bool:
-        """Return whether the consumers of a group have room outside its providers."""
+        """Return whether the consumers of a group have room outside its providers.
+
+        :param used_now: the usages before its request, by provider UUID and class
+        """
         return all(
             used_now.get(uuid, Counter[str]())[name] + gain <= self.after[uuid][name].capacity
             for (uuid, name), gain in _sum_net_gains(group.pairs).items()
@@ -241,7 +245,10 @@ def _group_providers(
     pairs: Sequence[ConsumerChange],
     successions: Iterable[tuple[str, str]],
 ) -> Iterator[_ProviderGroup]:
-    """Yield the providers whose inventories change, grouped by common consumers and names."""
+    """Yield the providers whose inventories change, grouped by common consumers and names.
+
+    :param successions: as :func:`find_successors` yields them
+    """
     ties: dict[str, list[int]] = {
         uuid: []
         for uuid, inventories in transfer.after.items()

@@ -12,7 +12,7 @@ from placementclient.model.snapshots import Snapshot
 
 
 class ConsumerValues(NamedTuple):
-    """The values of a consumer that a change compares; nothing if it has no allocations."""
+    """The allocations and the owner of a consumer; no owner if it has no allocations."""
 
     allocations: Allocations
     owner: tuple[str | None, ...] | None
@@ -139,7 +139,7 @@ def _make_consumer_write(consumer: Consumer) -> tuple[str, object]:
 
 
 def get_compared_values(consumer: Consumer | None) -> ConsumerValues:
-    """Return the values of a consumer that a change compares; nothing if it has no allocations."""
+    """Return the values by which consumers are compared; those of ``None`` have no allocations."""
     if consumer is None or not consumer.allocations:
         return ConsumerValues({}, None)
     return ConsumerValues(consumer.allocations, consumer.owner)

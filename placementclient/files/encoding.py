@@ -40,8 +40,8 @@ def make_opening_line(header: bytes, name: str, bracket: bytes) -> bytes:
     return b'%b,"%b":%b\n' % (header[:-1], name.encode(), bracket)
 
 
-def separate_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield JSON values as lines with commas between them."""
+def join_with_commas(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield JSON values as lines, with a comma at the end of all but the last."""
     before = None
     for line in lines:
         if before is not None:

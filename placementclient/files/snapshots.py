@@ -14,8 +14,8 @@ from placementclient.files.decoding import FileContent
 from placementclient.files.encoding import (
     encode_json,
     encode_member,
+    join_with_commas,
     make_opening_line,
-    separate_lines,
 )
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
@@ -100,13 +100,13 @@ def encode_snapshot(snapshot: Snapshot) -> Iterator[bytes]:
     """Yield the lines of a snapshot as a file; equal snapshots give equal files."""
     header = SnapshotHeader(FORMAT, VERSION, snapshot.origin, tuple(sorted(snapshot.unsteady)))
     yield make_opening_line(encode_json(header), 'providers', b'[')
-    yield from separate_lines(
+    yield from join_with_commas(
         encode_json(make_provider_record(state))
         for root in snapshot.roots()
         for state in snapshot.tree(root.uuid)
     )
     yield b'],"consumers":{\n'
-    yield from separate_lines(
+    yield from join_with_commas(
         encode_member(uuid, make_consumer_record(snapshot.consumers[uuid]))
         for uuid in sorted(snapshot.consumers)
     )

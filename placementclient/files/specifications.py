@@ -240,6 +240,9 @@ def _read_consumers(
     """Return the amounts by consumer and class; ``None`` is all that a consumer has of the class.
 
     An amount without its class is of the only class that moves.
+
+    :param items: the values by the UUID of the consumer
+    :param moved: the classes that move
     """
     faults = Faults()
     result: dict[str, dict[str, int | None]] = {}

@@ -52,8 +52,8 @@ def assign_targets(
     :param target_state: of the trees
     :raises PlanRefusal: if there is no such assignment, or none is found in time
     """
-    _raise_refusal(_find_hidden_usage(snapshot, target_state))
-    _raise_refusal(
+    _require_no_cause(_find_hidden_usage(snapshot, target_state))
+    _require_no_cause(
         chain(
             _find_overfull_inventories(snapshot, target_state),
             _find_refused_additions(target_state),
@@ -69,7 +69,7 @@ def assign_targets(
     return make_labelled_rows(target_state, problem.consumer_items, result)
 
 
-def _raise_refusal(causes: Iterator[Cause]) -> None:
+def _require_no_cause(causes: Iterator[Cause]) -> None:
     """Raise :class:`PlanRefusal` if there are causes."""
     if found := [*causes]:
         raise PlanRefusal(found)

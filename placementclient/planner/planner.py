@@ -272,7 +272,7 @@ class _Planner:
 
         :param partial: whether only some of the selected trees are planned
         """
-        self._row_faults.errors += self._matcher.find_unused_rows(
+        self._row_faults.errors += self._matcher.report_unused_rows(
             self._snapshot,
             partial=partial,
             left_out=[tree.root_provider_uuid for tree in self.unplanned],

@@ -90,7 +90,7 @@ def find_warnings(
     yield from _warn_of_siblings(snapshot, target_state)
 
 
-def _sum_moved(target_state: TargetState) -> Counter[InventoryKey]:
+def _sum_moved_amounts(target_state: TargetState) -> Counter[InventoryKey]:
     """Return the amount that moves off each inventory."""
     moved = Counter[InventoryKey]()
     for flow in target_state.flows:
@@ -100,7 +100,7 @@ def _sum_moved(target_state: TargetState) -> Counter[InventoryKey]:
 
 def _warn_of_totals(target_state: TargetState) -> Iterator[Notice]:
     """Warn of totals of sources and targets that are not the sums of the moves."""
-    for (source_uuid, name), moved in _sum_moved(target_state).items():
+    for (source_uuid, name), moved in _sum_moved_amounts(target_state).items():
         source = target_state.providers[source_uuid]
         facts = {'provider': source.name, 'resource_class': name, 'moved': moved}
         total = source.inventories_before[name].total
@@ -123,7 +123,7 @@ def _warn_of_totals(target_state: TargetState) -> Iterator[Notice]:
 
 def _warn_of_lost_capacity(target_state: TargetState) -> Iterator[Notice]:
     """Warn of capacity that is lost: each target rounds its own capacity down."""
-    for key, amount in _sum_moved(target_state).items():
+    for key, amount in _sum_moved_amounts(target_state).items():
         source = target_state.providers[key.provider_uuid]
         inventory = source.inventories_before[key.resource_class]
         targets = {flow.destination for flow in target_state.flows if flow.origin == key}

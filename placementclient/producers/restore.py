@@ -13,7 +13,7 @@ from placementclient.basis.wording import join_names
 from placementclient.changes.at_once import apply_at_once
 from placementclient.changes.diff import diff
 from placementclient.changes.merge import merge
-from placementclient.changes.obstacles import find_additions
+from placementclient.changes.obstacles import find_unplanned_parts
 from placementclient.changes.simulation import simulate
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
@@ -146,7 +146,7 @@ class RestoreProducer(StateProducer):
         existing = (
             (state, live.providers[uuid]) for uuid, state in states if uuid in live.providers
         )
-        added = itertools.starmap(find_additions, existing)
+        added = itertools.starmap(find_unplanned_parts, existing)
         altered = [obstacle.subject for obstacle in itertools.chain(*added, merged.obstacles)]
         if altered:
             message = 'Nothing was done: these have changed since, and restore changes no objects'

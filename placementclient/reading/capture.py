@@ -135,7 +135,7 @@ def _find_root(tree: Snapshot) -> ProviderState:
 
 
 def _capture_from_tables(client: Client, reader: SnapshotReader, trees: Sequence[str]) -> Snapshot:
-    """Read trees from tables, after a request that fails if the policy forbids reading."""
+    """Read trees from the embedded service's database, after a request that policy may refuse."""
     roots = list(list_tree_members(client, trees)) if trees else None
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)

@@ -37,9 +37,9 @@ class ScopeFacets(NamedTuple):
 class ScopeReader:
     """Reads the scope of changes: the trees that they concern, and their consumers.
 
-    They are read as a whole from tables, at one moment; over HTTP, the chosen facets by requests.
-    From tables, only providers are listed until the first :meth:`read`, which reads all trees of
-    all changes.
+    From the database of the embedded service, the first :meth:`read` reads all trees of all changes
+    as a whole, at one moment; until then only providers are listed. Over HTTP, each :meth:`read`
+    sends requests for the facets that its caller names.
 
     :param changes: the changes; if they are many, one request lists all providers of the cloud
     """
@@ -48,7 +48,7 @@ class ScopeReader:
         self._client = client
         self._tables: SnapshotReader | None = client.snapshot_reader
         self._roots = {root for change in changes for root in change.concerned_roots}
-        #: The content of the tables, once it is read.
+        #: The trees of all changes in the database, once they are read.
         self._whole: Snapshot | None = None
         #: The providers that are listed so far, by the UUIDs of the roots.
         self._trees: dict[str, list[Provider]] = {}
@@ -84,9 +84,9 @@ class ScopeReader:
     def _find_roots_after_moves(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
-        """Return the UUIDs of the roots of trees to which others have moved providers.
+        """Return, by root UUID, a provider's name for each tree to which others have moved some.
 
-        Each has the name of one such provider. Empty if all these trees are trees of the change.
+        Empty if all these trees are trees of the change.
 
         :param listed: the providers of the change's trees, by UUID
         :param is_begun: whether a request may have been sent, so that new providers exist

@@ -14,8 +14,8 @@ from placementclient.files.decoding import FileContent
 from placementclient.files.encoding import (
     convert_to_json,
     encode_json,
+    join_with_commas,
     make_opening_line,
-    separate_lines,
 )
 from placementclient.files.snapshots import SharedParts
 from placementclient.model.plans import Change, Plan, Recipe, UnplannedTree
@@ -131,4 +131,6 @@ def _encode_lines(plan: Plan) -> Iterator[bytes]:
     """Yield the lines of the file of a plan, without the last one: its digest."""
     # In the order of the specification: the planner prefers its earlier moves.
     yield make_opening_line(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
-    yield from separate_lines(encode_json(changes.encode_change(change)) for change in plan.changes)
+    yield from join_with_commas(
+        encode_json(changes.encode_change(change)) for change in plan.changes
+    )

@@ -34,7 +34,7 @@ class _OperatorRow:
 class AssignmentMatcher:
     """The operator's assignments, matched with the allocations of each tree.
 
-    Match every tree that is planned (:meth:`match_tree`); after that, :meth:`find_unused_rows`
+    Match every tree that is planned (:meth:`match_tree`); after that, :meth:`report_unused_rows`
     knows which rows were about none of them. An example: server ``a`` has 4 VGPU on ``host``, of
     which 2 move to ``gpu0`` and 2 to ``gpu1``. The rows ``a,VGPU,2,gpu0`` and ``a,VGPU,2,gpu1``
     match this allocation, and become two rows of the plan. ``a,VGPU,2,gpu0`` alone does not add up.
@@ -94,7 +94,7 @@ class AssignmentMatcher:
         faults.raise_collected()
         return result
 
-    def find_unused_rows(
+    def report_unused_rows(
         self, snapshot: Snapshot, *, partial: bool, left_out: Sequence[str] = ()
     ) -> Iterator[errors.BadFile]:
         """Yield an error for each row that was used in none of the matched trees.

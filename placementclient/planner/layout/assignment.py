@@ -78,11 +78,11 @@ class AssignmentProblem:
             for consumer in self._snapshot.consumers_on(source):
                 items = by_consumer.setdefault(consumer.uuid, [])
                 items += self._make_items(number, consumer, provider, names)
-        self._raise_refusal()
+        self._require_no_cause()
         for uuid in self._target_state.additions:
             by_consumer.setdefault(uuid, [])
         pairs = [*chain.from_iterable(starmap(self._make_acceptable_items, by_consumer.items()))]
-        self._raise_refusal()
+        self._require_no_cause()
         pairs.sort(key=lambda pair: pair[0].allocations[0].order)
         self.consumer_items = [consumer_item for consumer_item, _ in pairs]
         self.items = [item for _, item in pairs]
@@ -112,7 +112,7 @@ class AssignmentProblem:
         """Return the amount that a consumer holds of a source; 0 if nothing moves off it."""
         return consumer.amount(*key) if key in self._target_state.targets else 0
 
-    def _raise_refusal(self) -> None:
+    def _require_no_cause(self) -> None:
         """Raise :class:`PlanRefusal` if a consumer could not get items."""
         if self._causes:
             raise PlanRefusal(self._causes)

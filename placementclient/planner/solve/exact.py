@@ -60,7 +60,7 @@ def record_possible_options(
 ) -> None:
     """Record all possible options in a decision, and prove that the others are impossible.
 
-    :param decision: a solution and what is known to be possible; both facts are extended
+    :param decision: a solution, and the options that are known to be possible; it is extended
     :raises OutOfBudget: if it takes longer; what was found until then is in ``decision``
     """
     model = _Model(problem, budget)

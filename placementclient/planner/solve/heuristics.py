@@ -43,7 +43,7 @@ def record_possible_options(problem: NumberedProblem, decision: Decision) -> Non
 
 
 def _try_unexplored_options(problem: NumberedProblem, decision: Decision) -> None:
-    """Look for a solution with each option that no known one uses: an item has it at first."""
+    """Try each option that no known solution uses, with an item placed so before all others."""
     tries_left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):

@@ -46,7 +46,7 @@ class Bin(NamedTuple):
     units: Units = Units()
 
     def admits(self, demand: Demand) -> bool:
-        """Return whether this bin may have a divisible item whole: by units, or as it has it."""
+        """Return whether this bin may have a divisible item whole: units allow it, or it stays."""
         return demand.stays or self.units.admits(demand.amount + demand.retained)
 
     def find_largest_part(self, most: int, retained: int) -> int:
