@@ -197,7 +197,7 @@ def join_names(names: Sequence[str], most: int, others: str = 'more') -> str:
 def summarize_states(states: Iterable[tuple[str, str]]) -> str:
     """Return how many trees are in each state, with names: ``8 applied, 2 left alone: gpu7, gpu9``.
 
-    Trees in a normal state, as ``applied`` is, have no names.
+    Only states that need attention, :data:`_NAMED`, have names.
 
     :param states: the name and the state of each tree
     """
