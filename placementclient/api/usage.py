@@ -8,7 +8,7 @@ from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED, Microversion
-from placementclient.model.consumers import Resources, Usage
+from placementclient.model.consumers import ProjectUsage, Resources
 from placementclient.model.freshness import Read
 
 
@@ -38,7 +38,7 @@ def show_project(
     user_id: str | None = None,
     consumer_type: str | None = None,
     version: Microversion | None = None,
-) -> Read[list[Usage]]:
+) -> Read[list[ProjectUsage]]:
     """Return the usage of a project, summed over all consumers; from 1.9.
 
     :param user_id: only those of this user
@@ -54,13 +54,15 @@ def show_project(
         version=version,
     )
     by_class: dict[str, int] = {}
-    by_type: list[Usage] = []
+    by_type: list[ProjectUsage] = []
     for name, record in answer.body.usages.items():
         if isinstance(record, dict):
-            by_type.append(Usage(record, name, record.pop('consumer_count', None)))
+            by_type.append(ProjectUsage(record, name, record.pop('consumer_count', None)))
         else:
             by_class[name] = record
     is_typed = (version or client.microversion) >= TYPED
     if by_class if is_typed else by_type:
         raise errors.InvalidAnswer('The answer with the usages is of another microversion')
-    return Read(by_type if is_typed else [Usage(by_class)], last_modified=answer.last_modified)
+    return Read(
+        by_type if is_typed else [ProjectUsage(by_class)], last_modified=answer.last_modified
+    )

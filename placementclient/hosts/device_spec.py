@@ -143,12 +143,14 @@ def _parse_option_value(entry: str, path: str, line: int) -> list[DeviceSpec]:
     except (strict_json.InvalidJSON, UnicodeError) as reason:
         raise errors.BadFile(path, f'not an entry, nor a list: {reason}', line) from None
     try:
-        return [_make_spec(record) for record in (value if isinstance(value, list) else [value])]
+        return [
+            _make_device_spec(record) for record in (value if isinstance(value, list) else [value])
+        ]
     except ValueError as reason:
         raise errors.BadFile(path, str(reason), line) from None
 
 
-def _make_spec(record: _SpecFields) -> DeviceSpec:
+def _make_device_spec(record: _SpecFields) -> DeviceSpec:
     """Return an entry, or raise :class:`ValueError` for one that Nova refuses."""
     if 'devname' in record:
         raise ValueError('devname: only the host knows the address of it; give the address')

@@ -38,8 +38,8 @@ class Difference:
     after: Any
 
     @property
-    def change(self) -> str:
-        """The kind of the change: ``'added'``, ``'removed'`` or ``'changed'``."""
+    def change_type(self) -> str:
+        """One of ``'added'``, ``'removed'`` and ``'changed'``."""
         if self.before is None:
             return 'added'
         return 'removed' if self.after is None else 'changed'

@@ -9,7 +9,7 @@ from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA, OWNER_PREFIX
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-class Owner(NamedTuple):
+class OwnerService(NamedTuple):
     """A service that creates providers below the hosts of Nova.
 
     :param name: a pattern of the names of its providers
@@ -38,9 +38,9 @@ class Owner(NamedTuple):
 NEUTRON_PROVIDER = re.compile('[^:]+:.* agent(:.*)?')
 #: Ironic has none: nova-compute reports its nodes, as roots.
 OTHERS = (
-    Owner('Blazar', re.compile('blazar_.+'), ('CUSTOM_RESERVATION_',)),
-    Owner('Cyborg', classes=('FPGA',), traits=('CUSTOM_FPGA_',)),
-    Owner('Neutron', NEUTRON_PROVIDER, ('NET_',)),
+    OwnerService('Blazar', re.compile('blazar_.+'), ('CUSTOM_RESERVATION_',)),
+    OwnerService('Cyborg', classes=('FPGA',), traits=('CUSTOM_FPGA_',)),
+    OwnerService('Neutron', NEUTRON_PROVIDER, ('NET_',)),
 )
 
 

@@ -124,8 +124,8 @@ class ProviderSummary(msgspec.Struct, frozen=True, gc=False):
         )
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False):
-    """The usage of a project by consumers of one type; from microversion 1.38 with their type."""
+class ProjectUsage(msgspec.Struct, frozen=True, gc=False):
+    """The usage of a project by the consumers of a type; below microversion 1.38 by all of them."""
 
     resources: Resources
     consumer_type: str | None = None

@@ -181,8 +181,8 @@ class BaremetalNode(ListRecord, frozen=True):
         return bool(self.reservation or self.target_provision_state)
 
     @property
-    def withheld(self) -> dict[str, object]:
-        """Return the fields because of which nova-compute reserves a node without a server."""
+    def reserving_fields(self) -> dict[str, object]:
+        """The fields, with their values, that make nova-compute reserve a node without a server."""
         fields: dict[str, object] = {}
         if self.maintenance:
             fields['maintenance'] = True

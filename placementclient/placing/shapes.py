@@ -32,7 +32,7 @@ class Shape:
     """The providers that can serve a host, the root first, without their free amounts.
 
     The room of a host is a list of free amounts: of each class of each of its own providers; then,
-    for lax requests, the sum of each class, unless a single provider of the host has it. With VCPU
+    for lax requests, the total of each class, unless a single provider of the host has it. With VCPU
     on the root (0), VGPU on two children (1 and 2), and DISK_GB on a sharing provider (3)::
 
         room:   [VCPU of 0, VGPU of 1, VGPU of 2, all VGPU, all DISK_GB]
@@ -66,8 +66,8 @@ class Shape:
                 self.totals[name] = self.width
                 self.width += 1
 
-    def append_class_sums(self, free: Sequence[int], headroom: Pools) -> list[int]:
-        """Return the room of a host: the given free amounts, followed by the sums of classes.
+    def append_class_totals(self, free: Sequence[int], headroom: Pools) -> list[int]:
+        """Return the room of a host: the given free amounts, followed by the totals of classes.
 
         :param free: of the host's own providers, in the order of :attr:`rooms`
         :param headroom: the most that sharing providers may come to have free
@@ -82,7 +82,7 @@ class Shape:
         return sums
 
     def build_lax_option(self, request: Request) -> HostOption:
-        """Return the option of a lax request: it takes sums of classes, from no provider by name.
+        """Return the option of a lax request: it takes of totals of classes, of no provider by name.
 
         Present allocations on a sharing provider do not count again, if they can stay there.
         """
@@ -97,8 +97,8 @@ class Shape:
         return HostOption((), tuple(local), tuple(shared))
 
     @cached_property
-    def pooled_sums(self) -> set[int]:
-        """The sums that include sharing providers, as indexes into the room."""
+    def pooled_totals(self) -> set[int]:
+        """The indexes into the room of the totals that count amounts of sharing providers."""
         return {
             self.totals[name]
             for name, numbers in self.members.items()

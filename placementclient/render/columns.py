@@ -20,9 +20,9 @@ if TYPE_CHECKING:
         Candidate,
         Consumer,
         Holding,
+        ProjectUsage,
         ProviderSummary,
         Resources,
-        Usage,
     )
     from placementclient.model.freshness import Read
 
@@ -196,7 +196,7 @@ def _format_provider_usage(row: _CandidateRow) -> str:
     return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
 
 
-def list_project_usage(usages: Iterable[Usage]) -> Output:
+def list_project_usage(usages: Iterable[ProjectUsage]) -> Output:
     """Return a table of the usages of a project by consumer type and class."""
     rows = [
         (usage.consumer_type, usage.consumer_count, name, amount)
@@ -267,7 +267,8 @@ CANDIDATE_TREE = Columns(
 CLAIMED = _CANDIDATE + Columns(Column('name')) + _OF_PROVIDER + CANDIDATE_TREE
 #: Items are :class:`placementclient.insight.diff.Difference`.
 DIFFERENCE = Columns(
-    *map(Column, ('change', 'kind', 'name', 'uuid', 'field')),
+    Column('change', attrgetter('change_type')),
+    *map(Column, ('kind', 'name', 'uuid', 'field')),
     Column('before', lambda item: Facts(item.before)),
     Column('after', lambda item: Facts(item.after)),
 )

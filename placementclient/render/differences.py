@@ -54,7 +54,7 @@ def _make_line_key(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
 def _describe_changed_parts(difference: Difference) -> Iterator[tuple[str, str]]:
     """Yield the sign and the text of each part in which an object differs."""
     before, after, field = difference.before, difference.after, difference.field
-    sign = _SIGNS[difference.change]
+    sign = _SIGNS[difference.change_type]
     if not field:
         yield sign, _describe_amounts(before or after)
     elif field in _SETS:

@@ -8,7 +8,7 @@ from placementclient.client import endpoints
 from placementclient.client.microversion import TYPED
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
-from placementclient.model.consumers import Usage
+from placementclient.model.consumers import ProjectUsage
 from placementclient.render import columns
 
 
@@ -68,7 +68,7 @@ class ShowUsage(base.Lister):
         return self.add_modified_date(output, used)
 
 
-def _insert_consumer_count(usage: Usage) -> dict[str, int | None]:
+def _insert_consumer_count(usage: ProjectUsage) -> dict[str, int | None]:
     """Return the amounts of a consumer type by class, with ``consumer_count`` put second."""
     amounts = iter(usage.resources.items())
     return dict([*itertools.islice(amounts, 1), ('consumer_count', usage.consumer_count), *amounts])

@@ -168,7 +168,7 @@ class DiffSnapshot(base.Lister):
             return
         is_first = paths[0] != cloud_options.LIVE
         missing = 'removed' if is_first else 'added'
-        if any((d.kind, d.field, d.change) == ('consumer', '', missing) for d in differences):
+        if any((d.kind, d.field, d.change_type) == ('consumer', '', missing) for d in differences):
             path = shlex.quote(paths[0] if is_first else paths[1])
             self.next_steps = (
                 'If allocations were deleted by mistake: placement resource provider snapshot '

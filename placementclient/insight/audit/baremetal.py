@@ -51,7 +51,7 @@ def _find_missing_class(
         return
     resource_class = os_resource_classes.normalize_name(node.resource_class)
     # Older releases report no inventory at all for a node that cannot be used.
-    is_reported = root.inventories or not node.withheld
+    is_reported = root.inventories or not node.reserving_fields
     if resource_class not in root.inventories and is_reported:
         facts = {'resource_class': resource_class, 'inventories': sorted(root.inventories)}
         yield cloud.make_finding(root, facts, reason=_REPORTED)
@@ -69,7 +69,7 @@ def _find_state_differences(
             if cloud.lists.has_list('servers'):
                 building = next(filter(None, map(cloud.find_skip_reason, holding)), '')
             yield cloud.make_finding(root, {'holds': holding}, reason=_HOLDER, passed_over=building)
-    elif is_free and (node.withheld or node.state not in ('', 'available', 'active')):
+    elif is_free and (node.reserving_fields or node.state not in ('', 'available', 'active')):
         # Nova-compute reserves such a node.
         yield from _find_offered_classes(cloud, node, root)
     elif is_free and node.state == 'available':
@@ -111,5 +111,8 @@ def _find_offered_classes(
             facts = {'resource_class': name, 'offered': root.free(name)}
             remedy = make_inventory_advice(root.reference, name, {'reserved': inventory.total})
             yield cloud.make_finding(
-                root, {**facts, **node.withheld}, remedy, f'{_REPORTED}. Until that is fixed'
+                root,
+                {**facts, **node.reserving_fields},
+                remedy,
+                f'{_REPORTED}. Until that is fixed',
             )

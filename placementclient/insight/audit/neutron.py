@@ -124,10 +124,11 @@ def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _find_missing_amounts(ports: list[Port], consumer: Consumer) -> dict[str, object]:
-    """Return the facts on amounts of ports that a server lacks; empty if it lacks none.
+    """Return facts on the amounts that the ports of a server request and it lacks; empty: none.
 
-    They are the sums ``asked`` and ``holds`` of each class with too little; if all sums suffice,
-    what ports request of providers ``noted_by_neutron`` that do not grant it.
+    ``asked`` and ``holds`` are the requested and the allocated amounts, by class. If the server has
+    enough of each class, ``noted_by_neutron`` is by provider the requested amounts, where Neutron
+    has recorded that the provider grants them, and the server holds less there.
     """
     requested = sum_resources(group.resources for port in ports for group in port.groups)
     allocated = sum_resources(consumer.allocations.values())

@@ -38,9 +38,9 @@ def find_remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing)
     search = _RemedySearch(cloud, set(emptied), packing.problem.servers, packing.list_unplaced())
     return [
         *search.describe_added_hosts(),
-        *search.find_enabled_host(),
-        *search.find_larger_ratio(),
-        *search.find_host_to_leave(),
+        *search.describe_host_to_enable(),
+        *search.describe_larger_ratio(),
+        *search.describe_host_to_leave(),
     ]
 
 
@@ -93,8 +93,8 @@ class _RemedySearch:
         """
         return _can_place_all(self._cloud, kinds, emptied, [root] * number)
 
-    def find_enabled_host(self) -> Iterator[str]:
-        """Yield a disabled host that would be enough if it were enabled."""
+    def describe_host_to_enable(self) -> Iterator[str]:
+        """Yield one text, on the first disabled host that would be enough if it were enabled."""
         for uuid in self._cloud.hosts:
             root = self._cloud.snapshot.providers[uuid]
             usable = replace(root, traits=root.traits - {DISABLED})
@@ -105,8 +105,8 @@ class _RemedySearch:
                 )
                 return
 
-    def find_larger_ratio(self) -> Iterator[str]:
-        """Yield the least allocation ratio on the other hosts that would be enough."""
+    def describe_larger_ratio(self) -> Iterator[str]:
+        """Yield one text, on the least allocation ratio of the other hosts that would be enough."""
         allocations = (part for server in self._left for part in server.before.values())
         classes = set(chain.from_iterable(allocations))
         for name, tenths in RATIOS.items():
@@ -131,8 +131,8 @@ class _RemedySearch:
                     states.append(replace(state, inventories={**state.inventories, name: larger}))
         return bool(states) and self._is_enough_with(states)
 
-    def find_host_to_leave(self) -> Iterator[str]:
-        """Yield a host to leave in use, so that the others can be emptied."""
+    def describe_host_to_leave(self) -> Iterator[str]:
+        """Yield one text, on a host to leave in use, so that the others can be emptied."""
         hosts = Counter(server.source for server in self._left)
         for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
             kinds = {

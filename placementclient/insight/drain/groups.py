@@ -32,7 +32,7 @@ class AlikeHosts:
     :param room: the room of each host that the requests can use; then the number of further servers
         of each server group
     :param needs: what each piece takes of the room, as pairs of the index and the amount
-    :param is_relaxed: whether a kind has too many options, so that only its sum per class counts
+    :param is_relaxed: whether a kind has too many options, so that only its totals by class count
     :param options: the option of a server of each piece
     """
 
@@ -139,8 +139,8 @@ def add_options(
         if len(options) > MAX_OPTIONS:
             break
     if len(options) > MAX_OPTIONS or search.is_cut:
-        # Too many to count separately: only the sums count, which is a weaker condition.
-        options, group.is_relaxed = {None: fit.sums}, True
+        # Too many to count separately: only the totals count, which is a weaker condition.
+        options, group.is_relaxed = {None: fit.least}, True
     for number, option in enumerate(options.values()):
         piece = Piece(kind, number)
         group.options[piece] = option
@@ -159,7 +159,7 @@ def _find_usable_room(
     fits = [fit for kind, fit in kinds.items() if _may_have_room(problem, kind, fit, shape, room)]
     if not fits:
         return (0,) * len(room)
-    if problem.shapes[shape].pooled_sums or not all(fit.is_fixed for fit in fits):
+    if problem.shapes[shape].pooled_totals or not all(fit.is_fixed for fit in fits):
         return room
     needs, bounded = [fit.fixed for fit in fits], list(room)
     for other in range(len(room)):

@@ -85,7 +85,7 @@ class Packing:
         self._scale = self._calculate_scale(by_shape, kinds)
         self._ranks, self._weights = {}, {}
         for shape, numbers in by_shape.items():
-            totals, pooled = problem.shapes[shape].totals, problem.shapes[shape].pooled_sums
+            totals, pooled = problem.shapes[shape].totals, problem.shapes[shape].pooled_totals
             rooms = problem.shapes[shape].rooms.items()
             self._weights[shape] = [
                 (at, self._scale[name]) for (_, name), at in rooms if name in self._scale
@@ -195,7 +195,7 @@ class Packing:
         :return: for each the surplus of the fit, the rank of the host, and an option there
         """
         totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
-        needed = dict(fit.sums.local)
+        needed = dict(fit.least.local)
         starts = {
             name: bisect_left(ranks, (needed.get(totals.get(name, -1), 0), 0.0, -1))
             for name, ranks in lists.items()

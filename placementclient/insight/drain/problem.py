@@ -66,7 +66,7 @@ class ShapeFit(NamedTuple):
     :param only: the only option of such a host; ``None`` if there may be several
     :param fixed: the amounts that a server takes with any option, by index into the room
     :param is_fixed: whether a server takes no other amounts
-    :param sums: the least that a server takes with any option, in the sum of each class
+    :param least: the least that a server takes of the total of each class with any option
     :param surplus: how many traits and aggregates the root has that the request does not name
     """
 
@@ -74,7 +74,7 @@ class ShapeFit(NamedTuple):
     only: HostOption | None
     fixed: Mapping[int, int]
     is_fixed: bool
-    sums: HostOption
+    least: HostOption
     surplus: int
 
 
@@ -208,10 +208,10 @@ def _make_shape_fit(request: Request, shape: Shape) -> ShapeFit | None:
     suitable = shape.find_suitable_providers(request)
     if suitable is None:
         return None
-    sums, root = shape.build_lax_option(request), shape.providers[0]
+    least, root = shape.build_lax_option(request), shape.providers[0]
     if request.is_lax:
-        only = None if shape.pooled_sums else sums
-        return ShapeFit(suitable, only, dict(sums.local), True, sums, 0)
+        only = None if shape.pooled_totals else least
+        return ShapeFit(suitable, only, dict(least.local), True, least, 0)
     only, fixed = None, dict[int, int]()
     single = [len(places) == 1 and shape.providers[places[0]].pool is None for places in suitable]
     for is_single, places, part in zip(single, suitable, request.parts, strict=True):
@@ -227,7 +227,7 @@ def _make_shape_fit(request: Request, shape: Shape) -> ShapeFit | None:
     named = frozenset().union(*request.root_required, *request.root_member_of)
     # A flavor may forbid them: a server prefers a host like its own.
     surplus = len(root.traits - named) + len(root.aggregates - named)
-    return ShapeFit(suitable, only, fixed, only is not None, sums, surplus)
+    return ShapeFit(suitable, only, fixed, only is not None, least, surplus)
 
 
 def build_problem(
@@ -238,7 +238,7 @@ def build_problem(
 ) -> PackingProblem:
     """Return the problem to place servers on all hosts but those to be emptied.
 
-    :param servers: by the number of their request
+    :param servers: by the number of their kind
     :param spare: hosts, for each of which an empty one like it is added
     :param emptied: the UUIDs of the hosts that receive no servers
     """
@@ -259,7 +259,7 @@ def build_problem(
             numbers[providers] = ShapeNumber(len(shapes))
             shapes.append(Shape(providers))
         host = _build_host(cloud, uuid, is_new=is_new)
-        room = tuple(shapes[numbers[providers]].append_class_sums(host.room, pools))
+        room = tuple(shapes[numbers[providers]].append_class_totals(host.room, pools))
         hosts.append(host._replace(shape=numbers[providers], room=room))
     return PackingProblem(cloud.requests, servers, shapes, hosts, pools, cloud.nova_facts.limits)
 

@@ -75,7 +75,7 @@ def _bound_placed_servers(
         name
         for shape in shapes.values()
         for name, place in shape.totals.items()
-        if place in shape.pooled_sums
+        if place in shape.pooled_totals
     }
     least = sum(problem.server_counts[kind] for kind in possible)
     for name in sorted({name for totals in sizes.values() for name in totals} - pooled):
@@ -113,7 +113,7 @@ def _find_possible_kinds(problem: PackingProblem) -> set[KindNumber]:
         kind
         for kind in problem.servers
         if any(
-            all(most[shape][at] >= amount for at, amount in fit.sums.local)
+            all(most[shape][at] >= amount for at, amount in fit.least.local)
             for shape, fit in problem.find_shape_fits(kind, most)
         )
     }

@@ -114,7 +114,7 @@ class RoomProblem:
         """
         group, room = self.hosts[host]
         fit = self.problem.find_shape_fit(self.new_kind, group.shape)
-        pooled = self.problem.shapes[group.shape].pooled_sums
+        pooled = self.problem.shapes[group.shape].pooled_totals
         needs = [(at, n) for at, n in fit.fixed.items() if at not in pooled] if fit else []
         frees: list[tuple[int, ...]] = []
         for alike in on_host:
@@ -183,7 +183,7 @@ class RoomProblem:
     def list_amounts(self, host: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
         """Yield the amounts that a server of a piece takes of its host and of sharing providers."""
         group = self.hosts[host].emptied
-        pooled = self.problem.shapes[group.shape].pooled_sums
+        pooled = self.problem.shapes[group.shape].pooled_totals
         yield from ((HostRoom(host, at), n) for at, n in group.needs[piece] if at not in pooled)
         yield from self.list_shared_amounts(host, piece)
 
@@ -226,7 +226,7 @@ class RoomProblem:
     def _list_local_amounts(self, host: HostNumber, piece: Piece) -> Iterator[tuple[int, int]]:
         """Yield the amounts that a piece takes of a host itself, by index into its room."""
         group = self.hosts[host].emptied
-        pooled = self.problem.shapes[group.shape].pooled_sums
+        pooled = self.problem.shapes[group.shape].pooled_totals
         return ((at, n) for at, n in group.options[piece].local if at not in pooled)
 
 

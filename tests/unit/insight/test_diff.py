@@ -17,7 +17,9 @@ BEFORE = cloud([HOST, CHILD], [SERVER])
 
 
 def rows(after, before=BEFORE):
-    return [(d.change, d.name, d.field, d.before, d.after) for d in find_differences(before, after)]
+    return [
+        (d.change_type, d.name, d.field, d.before, d.after) for d in find_differences(before, after)
+    ]
 
 
 def test_equal_clouds_of_other_generations_do_not_differ():

@@ -86,10 +86,10 @@ NODE = {
     [
         ({}, {}),
         ({'instance_uuid': 'S'}, {'instance_uuid': 's'}),
-        ({'maintenance': True}, {'withheld': {'maintenance': True}}),
-        ({'retired': True}, {'withheld': {'retired': True}}),
-        ({'power_state': None}, {'withheld': {'power_state': None}}),
-        ({'power_state': 'error'}, {'withheld': {'power_state': 'error'}}),
+        ({'maintenance': True}, {'reserving_fields': {'maintenance': True}}),
+        ({'retired': True}, {'reserving_fields': {'retired': True}}),
+        ({'power_state': None}, {'reserving_fields': {'power_state': None}}),
+        ({'power_state': 'error'}, {'reserving_fields': {'power_state': 'error'}}),
         ({'reservation': 'conductor1'}, {'is_busy': True}),
         ({'target_provision_state': 'active'}, {'is_busy': True}),
         ({'resource_class': None}, {'resource_class': None}),
@@ -98,7 +98,7 @@ NODE = {
 def test_nodes_of_the_api_are_read(changes, expected):
     fields = {
         'uuid': 'ab', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
-        'instance_uuid': None, 'is_busy': False, 'withheld': {},
+        'instance_uuid': None, 'is_busy': False, 'reserving_fields': {},
     } | expected  # fmt: skip
     [node] = host_records.decode_baremetal_nodes(
         {'nodes': [NODE | changes], 'next': None}, 'x.json'
@@ -115,7 +115,7 @@ def test_nodes_of_openstackclient_are_read():
     assert (node.uuid, node.state, node.resource_class, node.instance_uuid) == (
         'ab', 'active', 'gold', 's'
     )  # fmt: skip
-    assert (node.is_busy, node.withheld) == (False, {})
+    assert (node.is_busy, node.reserving_fields) == (False, {})
 
 
 @pytest.mark.parametrize('field', ['resource_class', 'power_state', 'maintenance'])

@@ -6,7 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
-from placementclient.model.consumers import Candidate, Consumer, Holding, ProviderSummary, Usage
+from placementclient.model.consumers import (
+    Candidate,
+    Consumer,
+    Holding,
+    ProjectUsage,
+    ProviderSummary,
+)
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
 from placementclient.render import columns
@@ -121,7 +127,10 @@ def test_a_long_candidate_shows_groups_parent_and_root():
 
 
 def test_usage_by_type_has_a_row_for_each_class():
-    usages = [Usage({'VCPU': 3, 'DISK_GB': 10}, 'INSTANCE', 2), Usage({}, 'unknown', 0)]
+    usages = [
+        ProjectUsage({'VCPU': 3, 'DISK_GB': 10}, 'INSTANCE', 2),
+        ProjectUsage({}, 'unknown', 0),
+    ]
     assert columns.list_project_usage(usages) == (
         ('consumer_type', 'consumer_count', 'resource_class', 'usage'),
         [('INSTANCE', 2, 'VCPU', 3), ('INSTANCE', 2, 'DISK_GB', 10)],
