@@ -32,8 +32,8 @@ class Shape:
     """The providers that can serve a host, the root first, without their free amounts.
 
     The room of a host is a list of free amounts: of each class of each of its own providers; then,
-    for lax requests, the total of each class, unless a single provider of the host has it. With VCPU
-    on the root (0), VGPU on two children (1 and 2), and DISK_GB on a sharing provider (3)::
+    for lax requests, the total of each class, unless a single provider of the host has it. With
+    VCPU on the root (0), VGPU on two children (1 and 2), and DISK_GB on a sharing provider (3)::
 
         room:   [VCPU of 0, VGPU of 1, VGPU of 2, all VGPU, all DISK_GB]
         rooms:  {(0, 'VCPU'): 0, (1, 'VGPU'): 1, (2, 'VGPU'): 2}
@@ -82,7 +82,7 @@ class Shape:
         return sums
 
     def build_lax_option(self, request: Request) -> HostOption:
-        """Return the option of a lax request: it takes of totals of classes, of no provider by name.
+        """Return the option of a lax request: amounts of totals of classes, of no provider by name.
 
         Present allocations on a sharing provider do not count again, if they can stay there.
         """
