@@ -4,7 +4,7 @@
 DISTRIBUTION = 'python-placementclient'
 
 
-def program() -> str:
+def get_name_and_version() -> str:
     """Return the name and version of this program, for the files that it writes."""
     # Loaded only here: it costs more than all that completion may take.
     from importlib import metadata

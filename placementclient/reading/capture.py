@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from placementclient import program
+from placementclient import get_name_and_version
 from placementclient.api import allocation, resource_provider
 from placementclient.api.parallel import call_in_parallel
 from placementclient.basis.errors import PlacementError
@@ -98,7 +98,7 @@ def capture(
 def make_origin(client: Client) -> Origin:
     """Return the origin of a snapshot that is read now: the service and the time."""
     begun = datetime.datetime.now(datetime.UTC)
-    return Origin(begun.isoformat(timespec='seconds'), client.service_label, program())
+    return Origin(begun.isoformat(timespec='seconds'), client.service_label, get_name_and_version())
 
 
 def _capture_by_requests(

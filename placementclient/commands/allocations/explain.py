@@ -15,9 +15,9 @@ from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations import server_group
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, parse_request
 from placementclient.commands.framework import cloud_options, server_options, service_lists
+from placementclient.commands.framework.aggregate_names import AggregateNames
 from placementclient.commands.framework.document_command import DocumentCommand, TextOutput
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -50,25 +50,25 @@ _PRINT_REQUEST = Flag(
 class _ServerRequest(NamedTuple):
     """Nova's request for a server.
 
-    :ivar places: names for the IDs of aggregates and of the project in the output
+    :ivar aggregate_names: names for the IDs of aggregates and of the project in the output
     :ivar group_uuid: the server group of the server; None without one
     """
 
     nova_request: NovaRequest
-    places: PlaceNames
+    aggregate_names: AggregateNames
     group_uuid: str | None = None
 
 
 class _Question(NamedTuple):
     """The request to explain: that of the operator, or that of Nova for a server.
 
-    :ivar places: names for the IDs of aggregates in the output
+    :ivar aggregate_names: names for the IDs of aggregates in the output
     :ivar second: the request that Nova sends if the first has no candidates; None: there is none
     :ivar server: the request for a server; None if the operator has given the resources
     """
 
     first: CandidateRequest
-    places: PlaceNames
+    aggregate_names: AggregateNames
     second: CandidateRequest | None = None
     server: _ServerRequest | None = None
 
@@ -168,7 +168,7 @@ class ExplainCandidate(DocumentCommand):
         question = self._make_question(self.client, self._has_host_with_owner_trait)
         unknown = inquiry.NOTHING
         try:
-            explanation = self._explain_known_names(question.first, unknown)
+            explanation = self._explain_without_unknown_names(question.first, unknown)
         except errors.BadRequest as refusal:
             unknown = inquiry.find_unknown_names(self.client, question.first)
             if unknown == inquiry.NOTHING:
@@ -176,14 +176,16 @@ class ExplainCandidate(DocumentCommand):
             self.warn(explanations.describe_unknown_names(*unknown, is_nova=self._is_for_server))
             if not self._is_for_server and (hint := names.suggest_name(self.client, refusal)):
                 self.log.warning(hint.removeprefix('. '))
-            explanation = self._explain_known_names(question.first, unknown)
+            explanation = self._explain_without_unknown_names(question.first, unknown)
         fallback = None
         is_complete = explanation.has_candidates or unknown != inquiry.NOTHING
         if question.second is not None and not is_complete:
             fallback = inquiry.count_trees_without_pcpu(self.client, question.second)
         return _Answer(question, explanation, fallback)
 
-    def _explain_known_names(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
+    def _explain_without_unknown_names(
+        self, request: CandidateRequest, unknown: UnknownNames
+    ) -> Explanation:
         """Explain a request by asking Placement, without the names that Placement does not know."""
         from placementclient.insight.candidates.explanation import explain_request
         from placementclient.producers import inquiry
@@ -215,10 +217,12 @@ class ExplainCandidate(DocumentCommand):
             lambda: owners.is_owner_trait_needed(snapshot),
             lambda name: snapshot.find_existing(name).uuid,
         )
-        first, places, second, server = question
+        first, aggregate_names, second, server = question
         names = unknown_names.ReportedNames.from_snapshot(snapshot)
         for absent in unknown_names.find_absent_names(names, first):
-            self.log.warning(places.insert_names(unknown_names.describe_absent_name(absent)))
+            self.log.warning(
+                aggregate_names.insert_names(unknown_names.describe_absent_name(absent))
+            )
         self.warn(service_faults.list_service_faults(snapshot, first))
         index = matching.index_snapshot(snapshot)
         result = explanation.explain_request(first, index, most_trees=self.args.hosts)
@@ -246,7 +250,7 @@ class ExplainCandidate(DocumentCommand):
         """
         request = parse_request(client, self.args, find, needs_resources=not self._is_for_server)
         if not self._is_for_server:
-            return _Question(request, PlaceNames(self))
+            return _Question(request, AggregateNames(self))
         if request.groups or request.common.resources:
             raise UsageError('--flavor says what is asked for: leave out --resource, --group')
         server = self._make_request_and_warn(has_owner_trait())
@@ -255,7 +259,7 @@ class ExplainCandidate(DocumentCommand):
             raise BadArgument(f'Placement refuses the request: {nova_request.placement_refusal}')
         requests = [part.restrict(request) for part in nova_request.requests]
         second = requests[1] if len(requests) > 1 else None
-        return _Question(requests[0], server.places, second, server)
+        return _Question(requests[0], server.aggregate_names, second, server)
 
     def _make_request_and_warn(self, has_owner_trait: bool | None) -> _ServerRequest:
         """Return Nova's request for ``--server`` or ``--flavor``; warn of what it leaves out.
@@ -321,12 +325,12 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.nova.server_parts import Refusal
 
         project = scheduling.parts['project'] or server.project
-        places = PlaceNames(self, scheduling.sources.aggregates, project)
+        aggregate_names = AggregateNames(self, scheduling.sources.aggregates, project)
         try:
             nova_request = scheduling.build_server_request(server, has_owner_trait=has_owner_trait)
         except Refusal as reason:
-            raise Refusal(places.insert_names(str(reason))) from None
-        return _ServerRequest(nova_request, places, group_uuid)
+            raise Refusal(aggregate_names.insert_names(str(reason))) from None
+        return _ServerRequest(nova_request, aggregate_names, group_uuid)
 
     def _format_answer(self, answer: _Answer) -> TextOutput:
         from placementclient.render import explanations
@@ -346,7 +350,7 @@ class ExplainCandidate(DocumentCommand):
             explanation, self.args.hosts, fallback, filters, group_hosts
         )
         names = self.client_if_used.names if self.client_if_used else {}
-        named = (question.places.insert_names(line) for line in lines)
+        named = (question.aggregate_names.insert_names(line) for line in lines)
         return TextOutput(data, [wording.add_names_to_uuids(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupRestriction | None:

@@ -17,8 +17,8 @@ from placementclient.commands.framework import (
     selection_options,
     server_options,
 )
+from placementclient.commands.framework.aggregate_names import AggregateNames
 from placementclient.commands.framework.option import Option
-from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
@@ -167,9 +167,11 @@ def apply_assumptions(
         text = disk.read_text(path, kinds.ASSUMPTIONS, kinds.TREES)
         entries += assumptions.parse_assumptions(text, path, readers)
     result = assumptions.apply_assumptions(snapshot, entries)
-    places = PlaceNames(command, scheduling.sources.aggregates, scheduling.parts['project'])
+    aggregate_names = AggregateNames(
+        command, scheduling.sources.aggregates, scheduling.parts['project']
+    )
     lines = [f'assuming: {path}' for path in paths]
-    lines += [places.insert_names(note) for note in result.notes]
+    lines += [aggregate_names.insert_names(note) for note in result.notes]
     for line in lines:
         (warn or command.log.warning)(line)
     return result

@@ -271,7 +271,7 @@ class PlacementCommand(command.Command):
         return vars(self).get('client')
 
     @property
-    def _last_change(self) -> SentChange | None:
+    def _last_sent_change(self) -> SentChange | None:
         return self.client_if_used.last_change if self.client_if_used else None
 
     @property
@@ -338,12 +338,12 @@ class PlacementCommand(command.Command):
 
     def log_interruption(self) -> None:
         """Log that a signal has stopped the command, and the result of the last write."""
-        change = self._last_change
+        change = self._last_sent_change
         self.log.error(f'Interrupted: {change}' if change else 'Interrupted')
 
     def _log_last_change(self, failure: PlacementError) -> None:
         """Log the result of the last write, unless the error that follows it names the result."""
-        change = self._last_change
+        change = self._last_sent_change
         if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):
             return
         # A run of many changes reports itself what was done.
@@ -362,7 +362,7 @@ class PlacementCommand(command.Command):
         if steps := format_next_steps(self.next_steps):
             print_steps = self.log.warning if status else self.log_hint
             print_steps(steps)
-        client, change = self.client_if_used, self._last_change
+        client, change = self.client_if_used, self._last_sent_change
         has_error = client is not None and client.has_error_answer
         is_logged = has_error or (change is not None and not change.is_done)
         if is_logged and sentence and status in _FAILED and not self.app.options.debug:
@@ -386,7 +386,7 @@ class PlacementCommand(command.Command):
             raise
         except OSError as full:
             _discard_further_output(self.app.stdout)
-            change = done or str(self._last_change or '')
+            change = done or str(self._last_sent_change or '')
             clauses = f'Cannot write to stdout: {full.strerror or full}', change
             raise PlacementError('; '.join(filter(None, clauses))) from full
 

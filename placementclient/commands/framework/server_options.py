@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from placementclient.basis import errors
 from placementclient.basis.wording import join_names, suggest_similar
 from placementclient.commands.framework import base, service_lists
+from placementclient.commands.framework.aggregate_names import AggregateNames
 from placementclient.commands.framework.option import Flag, Option, group_options
-from placementclient.commands.framework.places import PlaceNames
 from placementclient.commands.framework.service_lists import ListSource
 from placementclient.model.catalog import GLANCE, NEUTRON
 
@@ -280,7 +280,9 @@ def make_flavor_requests(
     from placementclient.nova.server_parts import Refusal
 
     scheduling = read_scheduling_options(command)
-    places = PlaceNames(command, scheduling.sources.aggregates, scheduling.parts['project'])
+    aggregate_names = AggregateNames(
+        command, scheduling.sources.aggregates, scheduling.parts['project']
+    )
     names = unknown_names.ReportedNames.from_snapshot(snapshot)
     is_owned = owners.is_owner_trait_needed(snapshot)
     if flavors and (unowned := [host.name for host in owners.find_unowned_hosts(snapshot)]):
@@ -295,7 +297,7 @@ def make_flavor_requests(
         try:
             request = scheduling.build_request(flavor, has_owner_trait=is_owned)
         except Refusal as reason:
-            warn(f'{subject} Nova refuses it: {places.insert_names(str(reason))}')
+            warn(f'{subject} Nova refuses it: {aggregate_names.insert_names(str(reason))}')
             continue
         if request.placement_refusal:
             warn(f'{subject} Placement refuses it: {request.placement_refusal}')
@@ -305,7 +307,7 @@ def make_flavor_requests(
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
         for absent in unknown_names.find_absent_names(names, request.first):
             sentence = unknown_names.describe_absent_name(absent)
-            warn(f'{subject} {places.insert_names(sentence)}')
+            warn(f'{subject} {aggregate_names.insert_names(sentence)}')
         if request.first.common.resources or request.first.groups:
             yield flavor, request
         else:

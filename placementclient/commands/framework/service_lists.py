@@ -92,7 +92,7 @@ class ListSource(NamedTuple, Generic[T]):
             try:
                 return self.parse(self.ask(client or command.client), SOURCES[place])
             except errors.PlacementError as failure:
-                failure.next_steps = failure.next_steps or self._list_steps_with_file()
+                failure.next_steps = failure.next_steps or self._list_next_steps()
                 raise
         records = self.parse(disk.read_document(place, kinds.get_list_kind(self.record)), place)
         if self.record.is_never_empty and not records:
@@ -102,7 +102,7 @@ class ListSource(NamedTuple, Generic[T]):
             )
         return records
 
-    def _list_steps_with_file(self) -> Sequence[str]:
+    def _list_next_steps(self) -> Sequence[str]:
         """Return the steps to make a file with the list, if a command does that, and to give it."""
         key, source = self.record.key, self.record.source
         if not source.startswith('openstack '):

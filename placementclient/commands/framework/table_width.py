@@ -146,7 +146,7 @@ class FittedFormatter:
             [self._wrap_cell(column, cell, width) for cell in column.cells]
             for column, width in zip(shown, widths, strict=True)
         ]
-        self._warn_of_hidden_and_cut([column.name for column in columns if column not in shown])
+        self._warn_of_incomplete_table([column.name for column in columns if column not in shown])
         # The table has its width: it is not wrapped again, within words.
         parsed_args.max_width = UNLIMITED
         self._formatter.emit_list(
@@ -208,11 +208,11 @@ class FittedFormatter:
         self._is_cut |= shown != lines
         return '\n'.join(shown)
 
-    def _warn_of_hidden_and_cut(self, hidden: Sequence[str]) -> None:
-        names = f'Hidden columns: {", ".join(hidden)}' if hidden else ''
+    def _warn_of_incomplete_table(self, hidden_columns: Sequence[str]) -> None:
+        names = f'Hidden columns: {", ".join(hidden_columns)}' if hidden_columns else ''
         cut = 'Some texts are cut' if self._is_cut else ''
         if names or cut:
-            them = 'it' if len(hidden) == 1 and not cut else 'them'
+            them = 'it' if len(hidden_columns) == 1 and not cut else 'them'
             self._warn(f'{"; ".join(filter(None, (names, cut)))} (--wide shows {them})')
 
 

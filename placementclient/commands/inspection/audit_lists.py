@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, cloud_options, server_options, service_lists
+from placementclient.commands.framework.aggregate_names import AggregateNames
 from placementclient.commands.framework.option import Option, group_options
-from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.catalog import IRONIC, KEYSTONE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
@@ -232,11 +232,11 @@ def _add_aggregate_names(
     command: base.PlacementCommand, cloud: Cloud, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
     """Yield findings; if they are about aggregates, with the names that a list or Nova has."""
-    places = PlaceNames(command, cloud.lists.scheduling.sources.aggregates)
+    aggregate_names = AggregateNames(command, cloud.lists.scheduling.sources.aggregates)
     for finding in findings:
         aggregate, aggregates = (finding.facts.get(key) for key in ('aggregate', 'aggregates'))
         uuids = {finding.subject, aggregate, *(aggregates or ())} & cloud.topology.members.keys()
-        if uuids and (names := places.find_aggregate_names(uuids)):
+        if uuids and (names := aggregate_names.find_aggregate_names(uuids)):
             yield replace(finding, facts={**finding.facts, 'aggregate_names': names})
         else:
             yield finding

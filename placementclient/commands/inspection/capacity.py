@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, cloud_options, server_options, service_lists
+from placementclient.commands.framework.aggregate_names import AggregateNames
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.places import PlaceNames
 from placementclient.model.requests import CandidateRequest, Filter
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class ShowCapacity(base.Lister):
         if wrong:
             raise errors.BadArgument('; '.join(wrong))
         for sentence in map(unknown_names.describe_absent_name, absent):
-            warn(PlaceNames(self).insert_names(sentence))
+            warn(AggregateNames(self).insert_names(sentence))
 
     def _restrict_request(self, request: CandidateRequest) -> CandidateRequest:
         """Return a request with the traits and aggregates of the options added to it."""

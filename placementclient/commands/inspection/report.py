@@ -7,7 +7,7 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from placementclient import program
+from placementclient import get_name_and_version
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.wording import join_names
@@ -94,7 +94,7 @@ class WriteReport(base.PlacementCommand):
             plan,
             os.path.basename(self.args.snapshot or ''),
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),
-            made_by=program(),
+            made_by=get_name_and_version(),
             invocation=audit.make_audit_invocation(self, cloud.servers),
             assuming=tuple(map(os.path.basename, self.args.assume)),
             drain=drain,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from placementclient import program
+from placementclient import get_name_and_version
 from placementclient.basis import errors
 from placementclient.basis.printable import escape_line
 from placementclient.basis.wording import format_count, join_names
@@ -170,7 +170,7 @@ class PlanReshape(base.ShowOne):
         if self.args.snapshot:
             roots = [root for change in plan.changes for root in change.roots]
             cloud_options.refuse_unsteady_trees(snapshot, self.args.snapshot, roots)
-        origin = replace(plan.origin or Origin(), program=program())
+        origin = replace(plan.origin or Origin(), program=get_name_and_version())
         warnings = [*plans.list_warnings(plan.changes)]
         if self.args.fail_on_warnings and warnings:
             raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))

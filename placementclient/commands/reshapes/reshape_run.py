@@ -81,7 +81,7 @@ class ApplyReshape(base.Lister):
         changes = plan.select_changes(trees)
         if plan.recipe is not None:
             self._confirm_hosts_running_nova_compute(changes)
-        count, here = _count_trees(self, changes), self.client.service_label
+        count, here = _count_trees_within_limit(self, changes), self.client.service_label
         extent, places = (
             _describe_unapplied_changes(self, plan, changes),
             _describe_services(plan, here),
@@ -124,7 +124,7 @@ class RollbackReshape(base.Lister):
 
     def execute(self) -> base.Output:
         plan, trees = _read_plan(self)
-        count = _count_trees(self, plan.select_changes(trees))
+        count = _count_trees_within_limit(self, plan.select_changes(trees))
         if not self.args.yes:
             question = f'Roll back {self.args.plan} in {_describe_selection(count, plan)}?'
             self.confirm(f'Placement: {self.client.service_label}\n{question}')
@@ -229,19 +229,19 @@ def _describe_unapplied_changes(
     return [count_changes_in_words(remaining)] if remaining else []
 
 
-def _describe_services(plan: Plan, here: str) -> list[str]:
-    """Return lines with the origin of a plan and the URL of this service."""
+def _describe_services(plan: Plan, service_label: str) -> list[str]:
+    """Return lines with the origin of a plan and the label of this service."""
     from placementclient.model.snapshots import is_of_other_service
 
     origin = plan.origin
     made = f'the state of {origin.captured_at}' if origin and origin.captured_at else ''
-    if origin and is_of_other_service(origin, here):
+    if origin and is_of_other_service(origin, service_label):
         return [
             'WARNING: the plan was made on another Placement',
             f'  planned on {origin.service}' + (f', {made}' if made else ''),
-            f'  applied on {here}',
+            f'  applied on {service_label}',
         ]
-    return [*([f'Planned on {made}'] if made else []), f'Placement: {here}']
+    return [*([f'Planned on {made}'] if made else []), f'Placement: {service_label}']
 
 
 def _describe_selection(count: int, plan: Plan) -> str:
@@ -250,7 +250,7 @@ def _describe_selection(count: int, plan: Plan) -> str:
     return trees if count == len(plan.changes) else f'{count} of {trees}'
 
 
-def _count_trees(command: base.Lister, changes: Sequence[Change]) -> int:
+def _count_trees_within_limit(command: base.Lister, changes: Sequence[Change]) -> int:
     """Return the number of trees that a run changes at most, by ``--limit``."""
     return min(len(changes), command.args.limit or len(changes))
 

@@ -19,7 +19,7 @@ _AGGREGATES = re.compile(rf'(member of|aggregate) ({_UUID}(?:(?: or |,){_UUID})*
 _SEPARATORS = re.compile('( or |,)')
 
 
-class PlaceNames:
+class AggregateNames:
     """Names of aggregates, zones and the project of a server, for sentences.
 
     The first sentence that needs names asks a service: Nova, unless the aggregates are given or the
