@@ -125,7 +125,7 @@ class Direct(plugin.FixedEndpointPlugin):
 
     @property
     def snapshot_reader(self) -> SnapshotReader:
-        """The service as the reader of its tables: faster than requests."""
+        """The reader of snapshots from the tables of the database: faster than requests."""
         return self._transport.get_service()
 
     def transaction(self) -> AbstractContextManager[None]:

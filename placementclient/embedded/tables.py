@@ -99,7 +99,7 @@ class _TableReader:
         return Snapshot(states, self._read_consumers(root_ids, allocated, uuids, types=types))
 
     def read_providers(self, roots: Collection[str] | None) -> tuple[dict[int, Provider], _RootIds]:
-        """Return providers by ID, and the IDs of the roots; ``None`` if everything is read.
+        """Return providers by ID, and the IDs of their roots: ``None`` if all trees were read.
 
         :param roots: the UUIDs of the roots of the trees; ``None``: all trees
         """

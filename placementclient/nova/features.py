@@ -106,9 +106,10 @@ class Features:
         return self.require_known(key, flavor or image, prefix)
 
     def require_known(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
-        """Return the given value; ``None`` for an empty one.
+        """Return a value of the extra spec or of the property; ``None`` for an empty value.
 
-        :raises Refusal: if Nova does not know the value
+        :param key: the common part of their names, behind ``prefix``: see :class:`Features`
+        :raises Refusal: if Nova does not know the value for the two
         """
         if value and value not in CHOICES[f'{prefix}_{key}']:
             raise Refusal(f'{prefix}:{key} is {value!r}, which Nova does not know')

@@ -112,7 +112,7 @@ def _forbid_isolated_aggregates(draft: Draft) -> None:
 
 
 def _require_traits_of_image_properties(draft: Draft) -> None:
-    """Require the traits of image properties: ``transform_image_metadata`` of Nova."""
+    """Require traits for ``hw_disk_bus`` and others: ``transform_image_metadata`` of Nova."""
     if not draft.settings.image_metadata_prefilter:
         return
     if draft.server.image is None and not draft.server.from_volume:

@@ -43,7 +43,7 @@ class Sources:
     :param has_owner_trait: whether every nova-compute is of 34 or later: from then on the scheduler
         requires OWNER_NOVA on the root of a host (``owner_nova_filter``); ``None``: not known
     :param profiles: the groups of each device profile of Cyborg, by its name
-    :param segments: the aggregates of each segment of a network or a subnet, by its ID
+    :param segments: by the ID of a network or a subnet, the aggregates of each of its segments
     """
 
     has_owner_trait: bool | None = False

@@ -276,7 +276,10 @@ def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> fro
 def _find_prunable_providers(
     declarations: Sequence[DeclaredProvider], snapshot: Snapshot, declared_uuids: Set[str]
 ) -> Iterator[str]:
-    """Yield the UUIDs of providers below declared ones: undeclared, unused, above none to keep."""
+    """Yield the UUIDs of undeclared, unused providers below declared ones.
+
+    A provider with a declared or a used one below it is none of them.
+    """
     for root in filter(None, (_find_declared_provider(root, snapshot) for root in declarations)):
         needed = set(declared_uuids)
         for state in reversed(list(snapshot.tree(root.uuid))):

@@ -29,7 +29,7 @@ class EditProducer(StateProducer):
 
     :param command: the name of the command, for the plan
     :param with_usages: read the usages too, for a plan that is carried out later
-    :ivar remarks: sentences on providers that are passed over, or in use; known once it is planned
+    :ivar remarks: sentences on providers that are passed over, or in use; known after :meth:`plan`
     """
 
     def __init__(

@@ -208,7 +208,10 @@ def _find_renamed_provider(client: Client, request: Replacement, old: Provider |
 
 
 def _choose_new_name(request: Replacement, old: Provider) -> str:
-    """Return the name after the replacement: the requested one, or that of the old provider."""
+    """Return the name of the new provider after the replacement.
+
+    That of ``--name``, else that of the old provider, without what a temporary name adds.
+    """
     typed = old.name if is_uuid(request.old) else request.old
     return request.name or restore_name(typed, old.uuid)
 
@@ -230,14 +233,12 @@ def _describe_complete_replacement(request: Replacement, new: Provider | None) -
 
 
 def _require_new_name(request: Replacement, old: Provider, new: Provider | None) -> str:
-    """Return the name of the new provider after the replacement.
-
-    That of ``--name``, else that of the old provider, without what a temporary name adds.
+    """Return the name that :func:`_choose_new_name` chooses, or refuse the request.
 
     :param new: ``None`` if it does not exist yet
     :raises errors.BadArgument: if the two are the same; if ``--uuid`` would create a provider that
-        exists under another name; if the name to keep was cut; if the same command would not find
-        the new provider again after an interruption
+        exists under another name; if only a temporary name, which has cut the old one, is known;
+        if the same command would not find the new provider again after an interruption
     """
     final = _choose_new_name(request, old)
     if new and new.uuid == old.uuid:

@@ -129,7 +129,7 @@ class RestoreProducer(StateProducer):
     def _add_providers(
         self, part: Snapshot, chosen: Sequence[Consumer], live: Snapshot
     ) -> Snapshot:
-        """Return the live state with the missing providers.
+        """Return the live state with the missing providers and the chosen consumers.
 
         :param part: the trees of the snapshot to restore
         :param chosen: the consumers that are unchanged or can be restored

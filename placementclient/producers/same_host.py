@@ -116,10 +116,13 @@ def _find_completed_successors(
     new: ProviderState,
     final_name: str,
 ) -> set[str]:
-    """Return the UUIDs of the successors that an interrupted replacement has given allocations.
+    """Return the UUIDs of the successors that an interrupted replacement has completed.
 
-    Allocations move last: then the names are right, and each provider left of the old tree has a
-    successor. A successor is complete once nothing is left on the provider that it follows.
+    A successor is complete once the provider whose place it takes has no inventory and no consumer.
+    None is before ``new`` has its final name and each provider left below ``old`` a successor.
+
+    :param successors: for each provider that is deleted, the UUID of the one that takes its place
+    :param final_name: of the new provider after the replacement
     """
     left = list(snapshot.tree(old.uuid))
     if new.name != final_name or any(state.uuid not in successors for state in left):

@@ -141,6 +141,10 @@ def sync_aggregates(
 
 
 def _make_unknown_host_note(aggregate: HostAggregate, host: str, matches: int) -> Finding:
+    """Return the note that none or several providers have the name of a host of an aggregate.
+
+    :param matches: the number of these providers
+    """
     having = f'{matches} resource providers have' if matches else 'no provider has'
     reason = f'{having} the name of this host, which is in the aggregate {aggregate.name}'
     return Finding('not known', host, reason=reason)

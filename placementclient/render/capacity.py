@@ -88,7 +88,7 @@ def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by
 def suggest_shorter_table(output: Output, by: str, *, compares: bool) -> Sequence[str]:
     """Return the sentence, if there is one, that suggests options for a shorter table.
 
-    Instead of all amounts: those that change (``--diff``). Instead of many of these: their sums.
+    Without ``--diff`` it is ``--by class --diff``; with it, for many rows of trees, ``--by class``.
 
     :param compares: whether the table is one of ``--diff``
     :param by: ``tree``, ``aggregate`` or ``class``

@@ -37,7 +37,7 @@ def describe_evidence(check_id: str, facts: Mapping[str, object]) -> str:
 
 
 def _fill_placeholder(place: re.Match[str], facts: Mapping[str, object]) -> str:
-    """Return the fact of a placeholder as text; if it is empty, what the placeholder says then."""
+    """Return the fact of a placeholder as text, or the placeholder's own text for an empty fact."""
     key, item, text = place.groups()
     value, resource_class = facts[key], facts.get('resource_class')
     if item and isinstance(value, Mapping):

@@ -74,7 +74,7 @@ def _list_faults(faults: Iterable[errors.BadFile]) -> Iterator[str]:
 
 
 def _format_undecided_rows(failure: Undecided) -> Iterator[str]:
-    """Yield the first undecided rows with their number, and the next steps."""
+    """Yield the first undecided rows with the number of all, the warnings and the next steps."""
     trees = Counter(row.tree for row in failure.rows)
     if len(failure.rows) <= MOST_ROWS:
         yield 'Undecided:'

@@ -275,7 +275,8 @@ def _find_zone_and_project_aggregate(
 ) -> tuple[str, str]:
     """Return the names of the availability zone of a host, and of its aggregate for some projects.
 
-    One without is an empty text; several such aggregates are ``multiple``, as in os-capacity.
+    A name is empty if the host has no zone or no such aggregate, and ``multiple`` in place of the
+    names of several such aggregates, as in os-capacity.
     """
     state = snapshot.find_by_name(host)
     uuids = state.aggregates if state is not None else ()

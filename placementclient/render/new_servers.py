@@ -40,6 +40,7 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
 
 
 def _describe_room_verdict(new: NewServers, decision: RoomDecision) -> str:
+    """Return the sentence on whether new servers have room, now or after moves."""
     servers = f'{format_count(new.server_count, "server")} of {new.flavor}'
     now = f'room for {decision.room} now'
     moves = format_count(len(decision.moves), 'move')

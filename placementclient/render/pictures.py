@@ -69,7 +69,10 @@ _STYLE = f"""\
 
 
 class _Column(NamedTuple):
-    """A column of cards: those of one depth in one band of trees."""
+    """A column of cards: those of one depth in one band, a pile of whole trees.
+
+    :param depth: 1 for roots, one more for each level below
+    """
 
     band: int
     depth: int

@@ -160,7 +160,10 @@ def _read_changes(
 
 
 def _read_member_of(cursor: Cursor) -> tuple[str, ...]:
-    """Return the UUIDs of aggregates, joined by commas, of each entry of a list, or of one text."""
+    """Return each text of a list, or the only text: UUIDs of aggregates, with commas between them.
+
+    :raises errors.BadFile: if one is no UUID
+    """
     items = cursor.iterate_items() if isinstance(cursor.value, list) else [cursor]
     return tuple(','.join(_read_aggregates(item)) for item in items)
 

@@ -251,9 +251,9 @@ def _pair_losses_with_gains(
 
 
 def _take_amount_from_first_provider(by_provider: dict[str, int], amount: int) -> str | None:
-    """Take an amount off the first provider, and return its UUID; ``None`` if there is none.
+    """Take an amount off the first of some providers; return its UUID, ``None`` without providers.
 
-    :param by_provider: amounts by UUID
+    :param by_provider: amounts by UUID; a provider with nothing left is removed
     """
     uuid = next(iter(by_provider), None)
     if uuid is not None:
