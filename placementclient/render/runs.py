@@ -251,7 +251,7 @@ def judge_deviation(deviation: Finding) -> DeviationVerdict:
 
 
 def summarize_rehearsal(result: Rehearsal) -> str:
-    """Return how many trees each run left in each state, and how many differences there are then."""
+    """Return how many trees each run left in each state, and how many differences there are."""
     number = len(result.differences) + len(result.remains)
     return (
         f'apply: {summarize_run(result.applied)}; rollback: {summarize_run(result.rolled_back)}; '
