@@ -48,12 +48,12 @@ def main() -> int:
 
 
 def _discard_stdout() -> None:
-    """Send what is not written yet to nowhere; Python would write it at its end, and fail again."""
+    """Discard what is not written yet: Python would write it when it ends, and fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _open_closed_streams() -> None:
-    """Open closed streams: else the next file that is opened gets the number of a closed one."""
+    """Open closed standard streams: else the next opened file gets the number of one of them."""
     # A closed stream reads as empty, and writes to it are lost.
     for descriptor, (name, mode) in enumerate(STREAMS.items()):
         if getattr(sys, name) is None:

@@ -212,7 +212,7 @@ def _make_missing_options_error(names: Iterable[str]) -> errors.PlacementError:
 
 
 def is_cloud_selected(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Return whether to take a cloud of ``clouds.yaml``: named, or as nothing else is given."""
+    """Return whether to use a cloud of ``clouds.yaml``: it is named, or nothing else is given."""
     if options.os_cloud:
         return True
     is_typed = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)

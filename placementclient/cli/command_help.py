@@ -194,7 +194,10 @@ def _suggest_for_unknown_words(
 
 
 def _suggest_similar_options(program: str, words: Sequence[str], options: Sequence[str]) -> str:
-    """Return sentences on options like unknown ones, and on commands that have an unknown one."""
+    """Return sentences on options like unknown ones, and on commands that have the first of these.
+
+    :param words: the unknown options, without their dashes; ``options``: those that exist
+    """
     near = find_closest_words([word for word in words if word[1:]], options)
     # The name of the program is one word.
     if not words or ' ' not in program:
@@ -245,7 +248,11 @@ def _suggest_for_surplus_words(
     unknown: Sequence[str],
     typed: Sequence[str],
 ) -> str:
-    """Return a sentence on what to type for words that a command does not take; empty: unknown."""
+    """Return a sentence on what to type for words that a command does not take; empty: no idea.
+
+    :param options: those of the command, without their dashes
+    :param unknown: the words, among all that were ``typed``
+    """
     if not unknown or unknown[0].startswith('-'):
         return ''
     if 'resource' in options and all('=' in word for word in unknown):
@@ -258,7 +265,10 @@ def _suggest_for_surplus_words(
 def _suggest_line_with_words(
     program: str, options: Sequence[str], unknown: Sequence[str], typed: Sequence[str]
 ) -> str:
-    """Return a sentence with the line to type for unknown words, of this or another command."""
+    """Return a sentence with a line that takes the unknown words, maybe of another command.
+
+    :param options: those of the command, without their dashes
+    """
     before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']
     if program.endswith('inventory set'):
         words = [*before, '--amend', *_make_resource_options(unknown)]

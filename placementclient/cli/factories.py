@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class CommandFactory:
     """Makes a command; only then it loads the module of the command's class.
 
-    :param path: the dotted path of the class, or the beginning of it
+    :param path: the dotted path of the class; or of a package or module, whose factory has those of
+        its members as attributes
     """
 
     def __init__(self, path: str) -> None:

@@ -38,7 +38,7 @@ class _StoreInGroup(argparse.Action):
         values: str | Sequence[object] | None,
         option_string: str | None = None,
     ) -> None:
-        """Begin a group, or add the value of an option to the last one."""
+        """Begin a group, or add the value of an option to the last group."""
         # The check of the microversion reads it.
         setattr(namespace, self.dest, values)
         groups = _get_groups(namespace)
@@ -54,7 +54,7 @@ class _StoreInGroup(argparse.Action):
 
 
 def _get_groups(namespace: argparse.Namespace) -> dict[str, argparse.Namespace]:
-    """Return the options of each request group by suffix: the mapping in the namespace itself."""
+    """Return the options of each request group by suffix: no copy, so that groups can be added."""
     groups: dict[str, argparse.Namespace] = vars(namespace).setdefault(_GROUPS, {})
     return groups
 

@@ -125,8 +125,8 @@ class _Move:
     def can_be_from_source(self, consumer: Consumer, source_classes: Set[str]) -> bool:
         """Return whether the allocations on the target can be those that were on the source.
 
-        They cannot if the consumer holds the class on a third provider too, or if the source has no
-        inventory of it.
+        They cannot if the consumer holds a moved class on a third provider too, or if the source
+        has no inventory of one.
 
         :param source_classes: the classes of which the source has inventory
         """
@@ -137,7 +137,7 @@ class _Move:
         return bool(moved) and moved <= source_classes and moved.isdisjoint(elsewhere)
 
     def apply(self, consumer: Consumer) -> Consumer:
-        """Return a consumer after the move; raise an error if the source lacks the classes."""
+        """Return a consumer after the move; refuse one that lacks a class on the source."""
         on_source = dict(consumer.allocations.get(self.source, {}))
         on_target = dict(consumer.allocations.get(self.target, {}))
         missing = self.classes.difference(on_source)

@@ -166,7 +166,7 @@ class ClaimAllocation(base.Lister):
 def _find_alternates(
     claimed: Candidate, candidates: Iterable[Candidate], summaries: Mapping[str, ProviderSummary]
 ) -> Iterator[Candidate]:
-    """Yield candidates whose trees neither the claim nor an earlier one of them uses."""
+    """Yield each candidate whose trees neither the claim nor an alternate before it uses."""
     taken = claimed.find_roots(summaries)
     for candidate in candidates:
         trees = candidate.find_roots(summaries)

@@ -74,7 +74,10 @@ class _Question(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """A question, its explanation, and the trees for its second request (None: not counted)."""
+    """The explanation of a question.
+
+    :ivar fallback: the number of trees for the second request; None: they were not counted
+    """
 
     question: _Question
     explanation: Explanation
@@ -195,6 +198,7 @@ class ExplainCandidate(DocumentCommand):
         return explain_request(request, index, ask, self.args.hosts)
 
     def _has_host_with_owner_trait(self) -> bool:
+        """Return whether Placement has a compute node with the trait OWNER_NOVA."""
         from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
 
         owned = Filter(required=(COMPUTE_NODE, OWNER_NOVA))
@@ -320,7 +324,7 @@ class ExplainCandidate(DocumentCommand):
 
         :param has_owner_trait: whether the request has the trait OWNER_NOVA; None: unknown
         :param group_uuid: the UUID of the server's group, if it has one
-        :raises Refusal: if Nova refuses the request; aggregates and project have names in it
+        :raises Refusal: if Nova refuses the request; the error names aggregates and the project
         """
         from placementclient.nova.server_parts import Refusal
 

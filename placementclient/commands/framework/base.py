@@ -88,7 +88,7 @@ class Lister(PlacementCommand, command.Lister):
 
     @property
     def formatter_default(self) -> str:
-        """The format without ``-f``: lines of text on a terminal if there are any, else a table."""
+        """The format without ``-f``: ``text`` on a terminal if the command has it; else a table."""
         stdout = getattr(self.app, 'stdout', None)
         is_seen = stdout is not None and stdout.isatty()
         return 'text' if self.formatter_namespace == LINES and is_seen else 'table'
@@ -104,7 +104,7 @@ class Lister(PlacementCommand, command.Lister):
         return parser
 
     def check_options(self) -> None:
-        """Refuse wrong options; choose a table in place of lines of text that are impossible."""
+        """Refuse wrong options; print a table with ``--wide`` and where no text can be printed."""
         if self.args.formatter == 'text' and (self.args.wide or not self.can_print_text()):
             self.args.formatter = 'table'
         super().check_options()

@@ -90,7 +90,11 @@ class ChangeCommand(base.Lister):
         return self.show_or_apply_plan(self.make_plan(producer), producer)
 
     def make_plan(self, producer: Producer) -> Plan:
-        """Return the plan of a producer; refuse ``--plan`` with ``--dry-run``, or a used file."""
+        """Return the plan of a producer.
+
+        :raises UsageError: for ``--plan`` with ``--dry-run``
+        :raises BadFile: if the file of ``--plan`` has a plan that was applied
+        """
         if self.args.plan and self.args.dry_run:
             raise UsageError('--plan and --dry-run exclude each other')
         if self.args.plan:
@@ -131,7 +135,7 @@ class ChangeCommand(base.Lister):
         return changes.make_results_table(results, producer.notes)
 
     def write_plan(self, plan: Plan) -> None:
-        """Write a plan to the file of ``--plan``, unless it is empty, and log its size."""
+        """Write a plan with changes to the file of ``--plan``; log the number of its changes."""
         from placementclient.changes.summary import summarize_changes
         from placementclient.runs import storage
 

@@ -72,7 +72,7 @@ class ErrorHints:
 
 
 def _describe_url_source(url: str, *, is_named: bool) -> str:
-    """Return the end of an error: the option or variable that has a URL, and a missing scheme.
+    """Return the end of an error: the option or variable with a URL, and the scheme it lacks.
 
     :param is_named: whether the error names the URL already
     """

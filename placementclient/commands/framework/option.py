@@ -106,7 +106,7 @@ class Option:
         return max(self.since, self.required_since or LOWEST)
 
     def is_set(self, parsed_args: argparse.Namespace) -> bool:
-        """Return whether the operator has given the option."""
+        """Return whether the operator has given the option, with another value than its default."""
         value = getattr(parsed_args, self.dest)
         # By identity where 0 is meant: it equals False.
         return value is not False and value not in (None, [], self.settings.get('default'))
@@ -128,7 +128,7 @@ class Option:
 
 
 def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
-    """Return options that the help shows under a heading; other commands may show them without."""
+    """Return copies of options, which the help of a command shows under a heading."""
     grouped = tuple(map(copy.copy, options))
     for option in grouped:
         option.heading = heading
@@ -156,7 +156,7 @@ def name_options_of_wrong_file(
 def _find_option_of_wrong_file(
     options: Sequence[Option], parsed_args: argparse.Namespace, fault: WrongFile
 ) -> str:
-    """Return the option or the argument that took a wrong file; empty if another file named it."""
+    """Return the option or argument that took a wrong file; empty if the path is in a file."""
     for option in options:
         value = getattr(parsed_args, option.dest, None)
         words = list(map(str, value if isinstance(value, list) else [value]))

@@ -141,7 +141,7 @@ class PlacementCommand(command.Command):
             out.flush()
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Run the command, log its errors, and return its exit status."""
+        """Run the command, also until a signal; log errors, and return the exit status."""
         self.args = parsed_args
         self._refuse_missing_option_values()
         replace_unencodable_characters(self.app.stdout, self.app.stderr)
@@ -156,7 +156,7 @@ class PlacementCommand(command.Command):
             return status
 
     def _run_and_log_errors(self) -> int:
-        """Check the options, run the command, and return its exit status."""
+        """Check the options, run the command, log its error, and return its exit status."""
         try:
             self.check_options()
             if names := self.list_column_names():
@@ -232,8 +232,10 @@ class PlacementCommand(command.Command):
         return self.column_names
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse columns of ``-c`` that the table lacks, or warn as osc-placement does."""
-        # Commands of osc-placement only warn beside other columns, which depend on the version.
+        """Refuse columns of ``-c`` that are not among ``names``, the columns of the table.
+
+        A command of osc-placement only warns, if another column of ``-c`` is among them.
+        """
         normalized = set(map(normalize_column, names))
         unknown = [name for name in self.args.columns if normalize_column(name) not in normalized]
         if not unknown:
@@ -305,7 +307,7 @@ class PlacementCommand(command.Command):
         return self._is_placement_program or self.app.stderr.isatty()
 
     def log_hint(self, sentence: str) -> None:
-        """Print a sentence on stderr after a success, if it has hints."""
+        """Print a sentence on stderr now, if :attr:`prints_hints`; only for what succeeds."""
         if self.prints_hints:
             self.log.warning(sentence)
 

@@ -54,8 +54,8 @@ class _ProgressLog:
     def __init__(self, log: logging.Logger) -> None:
         self._log, self.warn = log, log.warning
 
-    def __call__(self, *facts: str) -> None:
-        self._log.info(': '.join(filter(None, facts)))
+    def __call__(self, name: str, state: str = '', reason: str = '') -> None:
+        self._log.info(': '.join(filter(None, (name, state, reason))))
 
     def set_total(self, total: int) -> None:
         """Do nothing: a log has no total."""
@@ -79,7 +79,7 @@ class _ProgressBar:
             self._draw()
 
     def __call__(self, name: str, state: str = '', reason: str = '') -> None:
-        """Count a finished part, and draw the bar again if it is old enough."""
+        """Count a finished part; draw the bar again, unless it was drawn just before."""
         with self._lock:
             self._done, self._last = self._done + 1, name
             self._states += [(name, state)] if state else []

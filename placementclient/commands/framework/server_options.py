@@ -165,7 +165,7 @@ def read_scheduling_options(
 
 
 def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | None:
-    """Return the aggregates of segments, by the ID of a subnet or network; None without a file."""
+    """Return the aggregates of each segment by the ID of a subnet or network; None: no file."""
     from placementclient.files import disk, kinds
     from placementclient.nova import host_records
 
@@ -177,16 +177,16 @@ def _read_segments(path: str | None) -> Mapping[str, Sequence[Sequence[str]]] | 
 
 
 def _list_server_options(command: base.PlacementCommand) -> dict[str, Any]:
-    """Return the values of a command's options for a server, by their names.
+    """Return the values of a command's options that describe a server, by their names.
 
-    Not of another option with the same name, such as a list of all ports.
+    Another option with such a name does not count: ``--ports`` of all ports, for example.
     """
     options = (*SERVER_OPTIONS, *SINGLE_SERVER_OPTIONS)
     return {o.dest: getattr(command.args, o.dest) for o in options if o in command.options}
 
 
 def _make_port_source(value: str | None, server_uuid: str | None) -> ListSource[Sequence[Port]]:
-    """Return the source of the ports of a server that request resources.
+    """Return the source of those ports of a server that request resources.
 
     :param value: the value of ``--ports``
     :param server_uuid: the UUID of the server; None: all ports of a file are its ports

@@ -103,7 +103,7 @@ class ListSource(NamedTuple, Generic[T]):
         return records
 
     def _list_next_steps(self) -> Sequence[str]:
-        """Return the steps to make a file with the list, if a command does that, and to give it."""
+        """Return the steps after a failure: make a file with the list, and give it."""
         key, source = self.record.key, self.record.source
         if not source.startswith('openstack '):
             return (f'Give a file with the list of {key}',)
@@ -121,7 +121,7 @@ class ListSources(NamedTuple):
     :ivar limits: the names of the resources with a registered limit
     :ivar subnets: the number of IPv4 addresses of each segment of a routed network
     :ivar device_profiles: the groups of each device profile, by its name
-    :ivar projects: the names of projects by ID; so ``users``
+    :ivar projects: the names of projects by ID; ``users``: those of users
     """
 
     servers: ListSource[Mapping[str, Server]]

@@ -69,8 +69,8 @@ class _Column:
     """A column of a table, with its cells.
 
     :ivar longest: the width of its longest cell
-    :ivar least: the width that its longest word needs, as far as words are not cut
-    :ivar whole: the width of its longest word, if people act on the column; else as ``least``
+    :ivar least: the least width, in which long words are cut, but no command and no UUID
+    :ivar whole: the width in which no word is cut, if people act on the column; else ``least``
     """
 
     def __init__(self, name: str, cells: Sequence[object], needed: Iterable[str]) -> None:

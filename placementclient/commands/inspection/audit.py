@@ -205,7 +205,7 @@ class AuditCloud(ChangeCommand):
     ) -> base.Output:
         """Set the exit status and the next step, and return the table of findings.
 
-        :param results: the result of each repair, by the number of its finding; None: none was made
+        :param results: those of repairs by the position of the finding; None: none was made
         :param is_incomplete: whether an answer of a service is missing
         """
         from placementclient.insight.evidence import CHANGED
@@ -232,8 +232,7 @@ class AuditCloud(ChangeCommand):
         * DIFFERS: something is wrong, and nothing is fixed.
         * DONE: nothing is wrong, or everything is fixed.
 
-        :param results: those of the repairs, by the position of the finding; ``None`` without
-            repairs
+        :param results: those of repairs by the position of the finding; None: none was made
         :param is_incomplete: whether an answer is missing
         """
         from placementclient.producers import repair
@@ -302,7 +301,7 @@ class AuditCloud(ChangeCommand):
     ) -> tuple[list[Finding], dict[int, str]]:
         """Ask Nova for the record of each consumer that a repair would free.
 
-        :return: the findings, without unproved repairs, and the reasons by their numbers
+        :return: the findings, without unproved repairs, and the reasons by position of the finding
         """
         from placementclient.producers import repair
         from placementclient.render import findings as tables
@@ -360,7 +359,7 @@ class AuditCloud(ChangeCommand):
                 self.log.warning(message)
 
     def _fix_findings(self, producer: RepairProducer) -> dict[int, str]:
-        """Apply or plan the safe repairs; return the result by the number of each finding."""
+        """Apply or plan the safe repairs; return the results by the positions of their findings."""
         try:
             plan = producer.plan()
         except errors.PlacementError as failure:

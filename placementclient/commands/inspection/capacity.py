@@ -169,8 +169,8 @@ class ShowCapacity(base.Lister):
         """Return the numbers of servers that fit, by flavor.
 
         :param warn: called with each sentence on what is not counted
-        :return: pairs of the flavor's name and its lines; the name is None for amounts of
-            ``--fits``
+        :return: the name of each flavor, None for the amounts of ``--fits``, with its numbers: one
+            for each tree, aggregate or class
         """
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology

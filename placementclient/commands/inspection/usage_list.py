@@ -104,14 +104,20 @@ class ListUsage(base.Lister):
                 raise errors.UsageError(f'--{option} is for --by {subject}')
 
     def _hint_at_name_option(self, subject: str) -> None:
-        """Log a hint at the option that adds names of projects, users or servers."""
+        """Log a hint at the option that adds names of projects, users or servers.
+
+        :param subject: the subject of the rows, such as ``project`` or ``consumer``
+        """
         option = _NAME_OPTIONS.get(subject)
         if option and not getattr(self.args, option) and self.app.stderr.isatty():
             service = 'nova' if subject == 'consumer' else 'keystone'
             self.log_hint(f'Names of {option}: add --{option} {service}, or --{option} FILE')
 
     def _read_names(self, subject: str) -> Mapping[str, str]:
-        """Return the names of projects, users or servers by ID, from the list of their option."""
+        """Return names by ID, from the list of ``--projects``, ``--users`` or ``--servers``.
+
+        :param subject: ``project``, ``user`` or ``consumer``
+        """
         sources, args = service_lists.get_sources(), self.args
         if subject == 'consumer':
             servers = sources.servers.read_option(self, args.servers) or {}

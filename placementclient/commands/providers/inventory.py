@@ -148,7 +148,7 @@ def _write_inventory(
 def _explain_refusal(
     refusal: BadRequest, requested: Mapping[str, Fields], *, amend: bool = False
 ) -> BadRequest:
-    """Return a refusal with the class of each wrong field, and the way out, before its words."""
+    """Return a refusal whose sentence begins with each wrong field, its class and the way out."""
     faults = describe_wrong_fields(requested, amend)
     return refusal.with_sentence('. '.join([*faults, refusal.sentence]))
 

@@ -62,7 +62,7 @@ class ListResourceProvider(base.Lister):
         return columns.PROVIDER.make_table(providers, self.version)
 
     def _suggest_pattern(self, name: str | None) -> str:
-        """Return the end of a message: a pattern for names that begin so; empty off a terminal."""
+        """Return the end of a message: a pattern for longer names; empty: none, or no terminal."""
         providers: Sequence[Provider] = ()
         if name and self.app.stderr.isatty():
             with contextlib.suppress(PlacementError):

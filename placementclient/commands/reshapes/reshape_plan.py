@@ -214,7 +214,7 @@ class PlanReshape(base.ShowOne):
     def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
         """Return the snapshot, all providers, and the names or root UUIDs of the selected trees.
 
-        Instead of all providers None if the snapshot has them, or is a file; no names: all trees.
+        :return: all providers are None if the snapshot has them or is a file; no names: all trees
         """
         if self.args.snapshot:
             from placementclient.files import disk

@@ -217,7 +217,7 @@ def _read_plan(command: base.Lister) -> tuple[Plan, Sequence[str]]:
 def _describe_unapplied_changes(
     command: base.Lister, plan: Plan, changes: Sequence[Change]
 ) -> list[str]:
-    """Return a line on the changes that the journal does not have as applied; empty without."""
+    """Return a line on the changes that the journal does not have as applied; empty: none."""
     from placementclient.changes.journal import read_records
     from placementclient.changes.records.plans import get_plan_digest
     from placementclient.model.outcomes import TreeState
@@ -230,7 +230,7 @@ def _describe_unapplied_changes(
 
 
 def _describe_services(plan: Plan, service_label: str) -> list[str]:
-    """Return lines with the origin of a plan and the label of this service."""
+    """Return lines with the service that a plan was made on, and this service."""
     from placementclient.model.snapshots import is_of_other_service
 
     origin = plan.origin
@@ -251,7 +251,7 @@ def _describe_selection(count: int, plan: Plan) -> str:
 
 
 def _count_trees_within_limit(command: base.Lister, changes: Sequence[Change]) -> int:
-    """Return the number of trees that a run changes at most, by ``--limit``."""
+    """Return the number of trees that a run changes: all of them, or ``--limit`` if it is less."""
     return min(len(changes), command.args.limit or len(changes))
 
 
