@@ -60,7 +60,7 @@ def find_most_similar(word: str, candidates: Sequence[str], least: float = 0.6) 
     from difflib import SequenceMatcher, get_close_matches  # loaded where something is wrong only
 
     def measure_similarity(match: str) -> tuple[bool, float]:
-        """Return whether the letters are the same, and the likeness from 0 to 1."""
+        """Return whether the match has the letters of the word, and the likeness from 0 to 1."""
         # Letters that are transposed are likelier than others.
         return sorted(match) == sorted(word), SequenceMatcher(None, match, word).ratio()
 

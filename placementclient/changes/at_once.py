@@ -26,7 +26,7 @@ def apply_at_once(
     precheck: Precheck = lambda change: change,
     report: Reporter = lambda result: None,
 ) -> Outcome:
-    """Apply a plan tree by tree; the failure of one tree does not stop the others.
+    """Apply a plan just made, tree by tree; the failure of one tree does not stop the others.
 
     The requests carry the generations that the plan was decided on. After a conflict, what
     remains of the change is merged with the present state; what cannot be merged is left alone.

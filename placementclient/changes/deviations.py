@@ -28,7 +28,7 @@ def find_input_differences(change: Change, live: Snapshot) -> Iterator[Finding]:
     """
     for provider in change.providers:
         if not provider.is_created and provider.uuid not in live.providers:
-            yield _make_missing_deviation(change, provider, is_damage=False)
+            yield _make_missing_provider_deviation(change, provider, is_damage=False)
     for inventory in phases.compare_moving_inventories(change, live):
         provider = inventory.provider
         is_there = provider.uuid in live.providers and not provider.is_created
@@ -77,7 +77,7 @@ def find_inventory_deviations(
             )
         else:
             # It is damage only while the hosts exist: a host takes its children along.
-            yield _make_missing_deviation(
+            yield _make_missing_provider_deviation(
                 change, provider, is_damage=provider.is_created and is_whole
             )
 
@@ -86,7 +86,7 @@ def find_trait_deviations(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield a deviation for each provider that is missing, or has a trait that should be gone."""
     for provider in change.providers:
         if provider.uuid not in live.providers:
-            yield _make_missing_deviation(change, provider, is_damage=True)
+            yield _make_missing_provider_deviation(change, provider, is_damage=True)
         elif retained := sorted(provider.lost_traits & live.providers[provider.uuid].traits):
             yield _make_deviation(change, 'trait', f'{provider.name} has the trait {retained[0]}')
 
@@ -225,7 +225,7 @@ def _find_trait_and_aggregate_deviations(
 
     Those that the plan does not change are information.
     """
-    for kind, before, after, names in phases.compare_names(provider, live):
+    for kind, before, after, names in phases.compare_traits_and_aggregates(provider, live):
         changed = before ^ after
         of_nova = {name for name in names ^ after if name.startswith(COMPUTE_PREFIX)}
         for name in sorted((names ^ after) - (of_nova - changed)):
@@ -282,7 +282,7 @@ def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bo
     )
 
 
-def _make_missing_deviation(
+def _make_missing_provider_deviation(
     change: Change, provider: ProviderChange, *, is_damage: bool
 ) -> Finding:
     return _make_deviation(

@@ -39,8 +39,8 @@ def diff(
         for change in operation.inventories
     }
     return (
-        *_list_name_creations(before, after),
-        *positions.list_moves(),
+        *_list_class_and_trait_creations(before, after),
+        *positions.list_position_changes(),
         *_list_trait_and_aggregate_writes(before, after, keeps_traits=bool(transferred)),
         *transferred,
         *(_list_trait_removals(before, after) if transferred else ()),
@@ -54,7 +54,7 @@ def list_operations(change: Change, *, backward: bool = False) -> tuple[ops.Oper
     return diff(*change.order_snapshots(backward=backward), transfer)
 
 
-def _list_name_creations(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
+def _list_class_and_trait_creations(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
     """Yield the operations that create the custom classes and traits which providers gain."""
     for kind, facet in ((ops.EnsureClass, 'inventories'), (ops.EnsureTrait, 'traits')):
         existing, desired = (
@@ -102,10 +102,10 @@ class _Positions:
         }
         self._holders = {position.name: uuid for uuid, position in self._now.items()}
 
-    def list_moves(self) -> Iterator[ops.Operation]:
+    def list_position_changes(self) -> Iterator[ops.Operation]:
         """Yield the operations that create and move providers, parents first, and then rename them.
 
-        So, wherever it is cut off, the names below a provider begin with its own as before.
+        So, wherever they end early, the names below a provider begin with its own as before.
         """
         # Some may be below a provider that does not change, which a snapshot need not have.
         states = self._after.providers

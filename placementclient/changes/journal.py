@@ -123,7 +123,7 @@ class Journal:
         return record.done if record.backward is self.backward else ()
 
     def write_beginning(self) -> None:
-        """Write the first line, unless it exists. A new journal has no file before that."""
+        """Write the first line of a new journal, or the mark that the last run was cut off."""
         beginning, self._beginning = self._beginning, b''
         if beginning and self.file:
             self.file.append(beginning, synced=True)

@@ -115,7 +115,7 @@ def has_happened(change: Change, live: Snapshot) -> bool:
         names
         for provider in change.providers
         if (state := live.providers.get(provider.uuid))
-        for names in compare_names(provider, state)
+        for names in compare_traits_and_aggregates(provider, state)
     )
     return any(
         names.live & (names.after - names.before) or (names.before - names.after) - names.live
@@ -128,7 +128,7 @@ def is_provider_empty(live: Snapshot, provider_uuid: str) -> bool:
     return not live.providers[provider_uuid].inventories
 
 
-class ComparedNames(NamedTuple):
+class ComparedFacet(NamedTuple):
     """The traits or the aggregates of a provider: before and after the change, and live.
 
     :param kind: ``trait`` or ``aggregate``
@@ -140,12 +140,14 @@ class ComparedNames(NamedTuple):
     live: frozenset[str]
 
 
-def compare_names(provider: ProviderChange, live: ProviderState) -> tuple[ComparedNames, ...]:
+def compare_traits_and_aggregates(
+    provider: ProviderChange, live: ProviderState
+) -> tuple[ComparedFacet, ...]:
     """Return the traits and the aggregates of a provider with their live values."""
     before, after = provider.content_before, provider.content_after
     return (
-        ComparedNames('trait', before.traits, after.traits, live.traits),
-        ComparedNames('aggregate', before.aggregates, after.aggregates, live.aggregates),
+        ComparedFacet('trait', before.traits, after.traits, live.traits),
+        ComparedFacet('aggregate', before.aggregates, after.aggregates, live.aggregates),
     )
 
 

@@ -125,7 +125,7 @@ class Progress:
         return describe_obstacles(self.merge(live, True).obstacles)
 
     def refuse_unexplained_state(self, live: Snapshot) -> None:
-        """Refuse a state that the change does not explain; no journal says that it was applied.
+        """Refuse a state that the change, not applied so far as journals say, does not explain.
 
         :raises LeftAlone: for such a state
         """

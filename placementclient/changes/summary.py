@@ -121,8 +121,8 @@ def _list_provider_rows(
         yield from _list_inventory_rows(
             name, kind, was.inventories.get(kind), desired.inventories.get(kind)
         )
-    yield from _list_name_rows(name, 'traits', was.traits, desired.traits)
-    yield from _list_name_rows(name, 'aggregates', was.aggregates, desired.aggregates)
+    yield from _list_trait_or_aggregate_rows(name, 'traits', was.traits, desired.traits)
+    yield from _list_trait_or_aggregate_rows(name, 'aggregates', was.aggregates, desired.aggregates)
 
 
 def _get_parent_name(state: ProviderState | None, names: Mapping[str, str]) -> str | None:
@@ -130,7 +130,7 @@ def _get_parent_name(state: ProviderState | None, names: Mapping[str, str]) -> s
     return names.get(parent, parent) if parent else None
 
 
-def _list_name_rows(
+def _list_trait_or_aggregate_rows(
     provider: str, kind: str, before: frozenset[str], after: frozenset[str]
 ) -> Iterator[ChangeRow]:
     """Yield a row for the traits or the aggregates of a provider, if they change.

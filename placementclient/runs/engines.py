@@ -111,7 +111,7 @@ def _make_carrier(client: Client, plan: Plan) -> Carrier:
 def _record_finished_changes(
     carrier: Carrier, queue: TreeQueue, workers: int, backward: bool
 ) -> None:
-    """Record results of the changes that the journal has as done, or rolled back, and still are."""
+    """Record the results of changes that are still applied, or rolled back, as the journal says."""
     done = TreeState.ROLLED_BACK if backward else TreeState.APPLIED
 
     def make_result_if_finished(change: Change) -> TreeResult | None:

@@ -227,7 +227,7 @@ class AssignmentProblem:
         self._causes += judge.causes
 
     def _make_cache_key(self, consumer: Consumer, items: Sequence[ConsumerItem]) -> object:
-        """Return a key that consumers with an equal only item share; ``None`` for all others."""
+        """Return a key, equal for consumers whose only items are equal; ``None`` for all others."""
         allocations, state = consumer.allocations, self._target_state
         is_plain = len(items) == len(allocations) == 1
         if not is_plain or consumer.uuid in state.additions:
