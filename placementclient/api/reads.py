@@ -10,5 +10,5 @@ T = TypeVar('T')
 
 
 def make_read(answer: Answer, value: T) -> Read[T]:
-    """Return a value with the provider's generation and the date of the answer that has them."""
+    """Return a value as read, with the generation of its provider and the date of the answer."""
     return Read(value, answer.body.resource_provider_generation, answer.last_modified)

@@ -44,7 +44,7 @@ def find_running_hosts(
 ) -> dict[str, str]:
     """Return the hosts whose nova-compute is up, by the names of their roots.
 
-    The two names are equal, or only one of them has a domain.
+    The names of a host and of its root are equal, or only one of them has a domain.
     """
     by_host = {service.host: service.is_up for service in services}
     by_label = defaultdict[str, list[str]](list)

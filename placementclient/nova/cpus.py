@@ -96,7 +96,7 @@ def _read_dedicated_mask(features: Features) -> set[int] | None:
 
 
 def _parse_mask(mask: str, count: int) -> set[int]:
-    """Return the CPUs of a mask such as ``'1-4,^3,6'``; of ``'^3'`` all others."""
+    """Return the CPUs of a mask such as ``'1-4,^3,6'``; of ``'^3'`` all others of ``count``."""
     rules = f'0-{count - 1},{mask}' if mask.strip().startswith('^') else mask
     try:
         bits = parse_number_bits(rules, _MOST_CPUS)

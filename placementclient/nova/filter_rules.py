@@ -185,7 +185,7 @@ def _limit_candidates(draft: Draft) -> None:
         draft.limit = draft.settings.max_placement_results
 
 
-def _select_host(draft: Draft) -> None:
+def _request_host_tree(draft: Draft) -> None:
     """Request the tree of the chosen host: ``resources_from_request_spec`` of Nova."""
     _, host, node = _split_zone(draft)
     host = draft.server.host or host
@@ -218,8 +218,8 @@ def _require_tpm_secret_security(draft: Draft) -> None:
 
 
 #: They follow :data:`placementclient.nova.group_rules.RULES`: the rule of isolated aggregates reads
-#: the traits of all groups, and that of the owner the groups of PCI devices. ``_select_host`` lifts
-#: the limit that ``_limit_candidates`` has set.
+#: the traits of all groups, and that of the owner the groups of PCI devices.
+#: ``_request_host_tree`` lifts the limit that ``_limit_candidates`` has set.
 RULES: tuple[Rule, ...] = (
     _require_project_aggregates,
     _require_zone,
@@ -234,5 +234,5 @@ RULES: tuple[Rule, ...] = (
     _require_tpm_secret_security,
     _add_owner_trait,
     _limit_candidates,
-    _select_host,
+    _request_host_tree,
 )

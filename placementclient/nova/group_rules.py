@@ -50,7 +50,7 @@ def _set_group_policy(draft: Draft) -> None:
 
 
 def _require_traits_named_by_image(draft: Draft) -> None:
-    """Require ``NAME`` for a property ``trait:NAME``: ``_process_image_meta`` of Nova."""
+    """Require ``NAME`` for an image property ``trait:NAME``: ``_process_image_meta`` of Nova."""
     for name, value in draft.features.properties.items():
         if name.startswith('trait:') and value == 'required':
             draft.common.required.add(name.removeprefix('trait:'))

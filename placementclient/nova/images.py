@@ -31,7 +31,7 @@ class Images:
     volume_reason: str = 'volumes not given'
 
     def find_image(self, server: Server) -> tuple[Image | None, tuple[str, ...]]:
-        """Return the image of a server, if it is known, and its unknown parts, with reasons.
+        """Return the image of a server, if it is known, and its parts that are not, with reasons.
 
         Nova's API shows only standard properties of images, and no traits.
         """

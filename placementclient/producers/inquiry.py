@@ -46,7 +46,7 @@ def make_live_tree_counter(
 ) -> Ask:
     """Return a function that counts the trees with candidates for a request, from the service.
 
-    It returns ``None`` after :data:`MOST_REQUESTS` calls that ask, and for unknown traits.
+    It returns ``None`` for unknown traits, and once it has sent :data:`MOST_REQUESTS` requests.
 
     :param limit: the most candidates of each request
     :param unknown: names that the service does not know, so that no host has them

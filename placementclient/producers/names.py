@@ -152,7 +152,7 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
 
 
 def _suggest_other_name(unknown: Sequence[str], existing: Collection[str]) -> str:
-    """Return how to spell a custom name, or the names that have an unknown name as a word."""
+    """Return the rule for an invalid custom name, else what :func:`_suggest_longer_name` does."""
     own = next((name for name in unknown if name.upper().startswith('CUSTOM_')), None)
     if own and not _CUSTOM.fullmatch(own):
         return describe_custom_name(own)
@@ -160,7 +160,7 @@ def _suggest_other_name(unknown: Sequence[str], existing: Collection[str]) -> st
 
 
 def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> str:
-    """Return the names that have an unknown name as a word: ``CUSTOM_GPU`` for ``GPU``."""
+    """Return a sentence with names that have one as a word: ``CUSTOM_GPU`` for ``GPU``."""
     longer = (n for name in unknown for n in existing if name and f'_{name.upper()}_' in f'{n}_')
     ranked = sorted(longer, key=lambda name: (not name.startswith('CUSTOM_'), len(name), name))
     own = 'Names of your own begin with CUSTOM_'

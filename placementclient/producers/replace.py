@@ -173,7 +173,7 @@ def find_pair(client: Client, request: Replacement) -> tuple[ProviderPair | None
 def _find_old_provider(
     client: Client, request: Replacement, new: Provider | None
 ) -> Provider | None:
-    """Return the provider to replace, perhaps moved aside; ``None`` if it is gone."""
+    """Return the provider that is replaced, perhaps moved aside; ``None`` if it is gone."""
     old = _find_provider(client, request.old)
     is_name_taken = bool(old and new and old.uuid == new.uuid)
     may_be_aside = old is None or is_name_taken or (new is None and request.twin is not None)

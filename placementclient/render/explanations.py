@@ -194,15 +194,15 @@ def make_explanation_record(
         'is_cut': explanation.offer.is_cut,
         'trees': explanation.tree_count,
         'alone': [
-            {**_record_requirement(requirement), 'trees': count}
+            {**_make_requirement_record(requirement), 'trees': count}
             for requirement, count in explanation.alone.items()
         ],
         'conflicts': [
-            [_record_requirement(need) for need in _order_conflict(conflict, explanation)]
+            [_make_requirement_record(need) for need in _order_conflict(conflict, explanation)]
             for conflict in explanation.conflicts
         ],
-        'enough': [_record_relaxation(relaxation) for relaxation in explanation.relaxations],
-        'nearest': [_record_near_tree(host) for host in explanation.nearest],
+        'enough': [_make_relaxation_record(relaxation) for relaxation in explanation.relaxations],
+        'nearest': [_make_near_tree_record(host) for host in explanation.nearest],
         'is_exhaustive': not (explanation.is_cut or explanation.has_more_conflicts),
     }
     if fallback is not None:
@@ -260,7 +260,7 @@ def _describe_shortage(shortage: Shortage) -> str:
     return _MISSING[shortage.requirement.kind]
 
 
-def _record_requirement(requirement: Requirement) -> dict[str, object]:
+def _make_requirement_record(requirement: Requirement) -> dict[str, object]:
     record: dict[str, object] = {
         'kind': requirement.kind.value,
         'value': requirement.value,
@@ -271,29 +271,30 @@ def _record_requirement(requirement: Requirement) -> dict[str, object]:
     return record
 
 
-def _record_relaxation(relaxation: Relaxation) -> Mapping[str, object]:
+def _make_relaxation_record(relaxation: Relaxation) -> Mapping[str, object]:
     return {
         'instead': [
-            {**_record_requirement(need), 'enough': amount} for need, amount in relaxation.lowered
+            {**_make_requirement_record(need), 'enough': amount}
+            for need, amount in relaxation.lowered
         ],
-        'without': [_record_requirement(need) for need in relaxation.dropped],
+        'without': [_make_requirement_record(need) for need in relaxation.dropped],
         'trees': relaxation.offer.tree_count,
         'is_cut': relaxation.offer.is_cut,
         'is_asked': relaxation.is_confirmed,
     }
 
 
-def _record_near_tree(tree: NearTree) -> Mapping[str, object]:
+def _make_near_tree_record(tree: NearTree) -> Mapping[str, object]:
     return {
         'name': tree.name,
         'uuid': tree.root_uuid,
         'lacks': [
             {
-                **_record_requirement(shortage.requirement),
+                **_make_requirement_record(shortage.requirement),
                 'reason': shortage.reason.value,
                 'provider': shortage.provider,
                 'has': shortage.amount,
-                'not_together_with': [_record_requirement(need) for need in shortage.others],
+                'not_together_with': [_make_requirement_record(need) for need in shortage.others],
             }
             for shortage in tree.shortages
         ],

@@ -356,7 +356,7 @@ def _align_columns(cards: Iterable[_Card]) -> None:
 
 
 def _stack_trees(roots: Sequence[_Card]) -> float:
-    """Place trees in bands side by side, for a square picture, and return the lowest bottom."""
+    """Pile up trees in bands side by side, for a square picture; return the lowest bottom."""
     height = sum(card.extent + _BETWEEN_TREES for card in roots)
     width = max((card.breadth for card in roots), default=1.0)
     per_band = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1

@@ -52,6 +52,7 @@ def choose_command_or_reason(finding: Finding, invocation: Invocation) -> tuple[
 
 
 def _format_options(values: Iterable[tuple[str, str]]) -> str:
+    """Return options and their values for a shell, each with a blank before it."""
     return ''.join(f' {option} {shlex.quote(value)}' for option, value in values)
 
 

@@ -64,7 +64,7 @@ def make_tree_record(tree: Tree, *, allocations: bool = False) -> dict[str, obje
     :param allocations: whether the data have the allocations
     """
     return {
-        **_record_subtree(tree.snapshot, tree.root, allocations),
+        **_make_subtree_record(tree.snapshot, tree.root, allocations),
         'sharing': [_make_provider_record(state) for state in tree.sharing],
     }
 
@@ -110,7 +110,7 @@ def _format_usages(state: ProviderState) -> Iterator[str]:
         yield f'{amount} ({notes})' if notes else amount
 
 
-def _record_subtree(
+def _make_subtree_record(
     snapshot: Snapshot, state: ProviderState, allocations: bool
 ) -> dict[str, object]:
     """Return a provider and all below it as data for programs.
@@ -124,7 +124,8 @@ def _record_subtree(
             for consumer in snapshot.consumers_on(state.uuid)
         }
     record['children'] = [
-        _record_subtree(snapshot, child, allocations) for child in snapshot.children(state.uuid)
+        _make_subtree_record(snapshot, child, allocations)
+        for child in snapshot.children(state.uuid)
     ]
     return record
 

@@ -88,7 +88,7 @@ def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement
 
 
 def _sum_class_changes(plan: Plan) -> Counter[str]:
-    """Return how much a plan adds to the usage of each class, as amounts get another class."""
+    """Return by how much the usage of each class grows as a plan changes the class of amounts."""
     renamed: Counter[str] = Counter()
     for row in (row for change in plan.changes for row in change.reasons):
         renamed[row.resource_class] -= row.amount
