@@ -79,7 +79,7 @@ def assign_mediated_devices(
 def assign_numa_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
     """Yield an assignment of each server to its memory's NUMA cell, or a contradiction.
 
-    :param snapshot: has the classes that each server holds; without it VCPU and MEMORY_MB count
+    :param snapshot: has the classes that each server holds; ``None``: each has VCPU and MEMORY_MB
     """
     for facts, domains, allocated in _list_servers_by_host(hosts, snapshot):
         for domain in domains:

@@ -18,7 +18,7 @@ class ExplainedScope:
     """The consumers that rows of assignments have to explain: all that hold some of the classes.
 
     :param hosts: the names of the hosts whose servers are known; ``None``: of all hosts
-    :param unlisted: the reason why a consumer may be no known server
+    :param unlisted: a likely reason why a consumer is none of the known servers
     """
 
     resource_classes: Collection[str]

@@ -84,6 +84,8 @@ class HostFacts:
 
 
 class _MdevRecord(msgspec.Struct):
+    """The fields of a mediated device in the output of ``mdevctl list``."""
+
     mdev_type: str = ''
 
 

@@ -202,7 +202,7 @@ class EvidenceJudge:
         own = self.find_own_host(server)
         if own is None:
             return Verdict(reason=_NO_HOST)
-        if self._of_server.get(server.uuid) and own not in self._find_other_hosts(
+        if self._of_server.get(server.uuid) and own not in self._find_left_roots_by_end(
             self._find_newest_migration(server.uuid)
         ):
             return Verdict(reason=_MOVED)
@@ -329,7 +329,9 @@ class EvidenceJudge:
         *_, before, newest = sorted(migrations, key=lambda m: m.created_at or '')
         return newest if before.created_at != newest.created_at else None
 
-    def _find_other_hosts(self, migration: ServerMigration | None) -> dict[str | None, str | None]:
+    def _find_left_roots_by_end(
+        self, migration: ServerMigration | None
+    ) -> dict[str | None, str | None]:
         """Return the UUID of the root that a migration left, by that of the root where it ended.
 
         A migration that failed may have ended on either of its hosts.
@@ -354,13 +356,13 @@ class EvidenceJudge:
         if newest is None:
             return False
         ended = newest.ended_at
-        other = self._find_other_hosts(newest).get(own)
+        other = self._find_left_roots_by_end(newest).get(own)
         is_there = other not in (None, own) and provider_uuid in self.find_serving_uuids(other)
         return is_there and ended is not None and changed is not None and changed <= ended
 
 
 def is_nova_class(resource_class: str) -> bool:
-    """Return True if servers of Nova may hold a class that no known flavor or node names."""
+    """Return True if servers of Nova may hold a class even if no known flavor or node names it."""
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
 
 

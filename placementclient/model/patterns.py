@@ -42,7 +42,8 @@ def expand_patterns(
 
     A provider whose name looks like a pattern is found by its name.
 
-    :param root_uuids: returns the roots by the names of the providers; called for a pattern
+    :param root_uuids: returns by the name of each provider the UUID of its root; called only if
+        there is a pattern
     :raises errors.NoSuchProvider: if a pattern matches nothing
     """
     result: dict[str, None] = {}
@@ -60,9 +61,9 @@ def expand_patterns(
 
 
 def find_similar_names(name: str, names: set[str]) -> set[str]:
-    """Return candidates for a suggestion in place of a name or pattern without a match.
+    """Return the texts that a user may have meant by a name or pattern without a match.
 
-    They are patterns that match, or all names.
+    They are similar patterns that match, or all names if there is no such pattern.
 
     :param name: the name or pattern
     :param names: those that exist

@@ -365,7 +365,7 @@ class HostAggregate(ListRecord, frozen=True, gc=False):
 
     @property
     def project_ids(self) -> tuple[str, ...]:
-        """Return the projects that alone may use its hosts, or prefer them; none: all."""
+        """Return the IDs of the projects for which Nova keeps its hosts; none: for all."""
         # With a suffix there are several such keys, and each may have several projects.
         values = [self.metadata[key] for key in sorted(self.metadata) if key.startswith(_TENANTS)]
         return tuple(filter(None, map(str.strip, ','.join(values).split(','))))

@@ -12,7 +12,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 def find_shortfalls(
     before: Mapping[str, ProviderState], after: Mapping[str, ProviderState]
 ) -> Iterator[Notice]:
-    """Yield the inventories that a change would remove, or make smaller than their usage.
+    """Yield a notice for each inventory that a change would make smaller than its usage.
 
     A class that is over-committed may stay so, but not get less.
 

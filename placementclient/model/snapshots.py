@@ -253,4 +253,4 @@ class SnapshotReader(Protocol):
         """
 
     def providers(self, roots: Collection[str]) -> Iterable[Provider]:
-        """Return the providers of some trees alone, by the UUIDs of their roots."""
+        """Return the providers of some trees without their content, by the UUIDs of the roots."""

@@ -113,7 +113,7 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         return 'inventories' not in self.whole or name in self.inventories
 
     def matches_inventory(self, name: str, inventory: Inventory | None) -> bool:
-        """Return whether the entry states all inventories, and of one class the total as it is.
+        """Return whether the entry states all inventories, and keeps the total of a class.
 
         :param name: the class
         :param inventory: the present one; ``None``: there is none, and the entry states none

@@ -36,8 +36,9 @@ SlotCounts = frozenset[tuple[Slot, int]]
 
 @dataclass(frozen=True, slots=True)
 class CountInTree:
-    """The number of candidates in a tree, given the name of its root.
+    """A tree with its number of candidates.
 
+    :param name: of its root
     :param is_exact: whether the count is exact; else there may be more
     """
 

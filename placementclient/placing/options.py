@@ -104,7 +104,7 @@ class ProviderSearch:
         return True
 
     def _find_common_ancestors(self, numbers: Collection[int]) -> set[int]:
-        """Return the numbers of the providers that are, or are above, each of some providers."""
+        """Return the numbers of the providers that each of some providers is, or is below."""
         return set.intersection(*(set(list_lineage(self._providers, one)) for one in numbers))
 
 

@@ -49,7 +49,7 @@ class Supply:
     def count_most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
         """Return the most servers that fit on some sites together; by default on all.
 
-        :return: the number; and by label the number if only that class or group of
+        :return: the number; and by class, or group with a suffix, the number if only this part of
             the request counted
         """
         chosen = Counter(self._chosen if sites is None else sites)
@@ -61,14 +61,14 @@ class Supply:
         return self._count_servers_on_sites(chosen), by_class
 
     def _has_competing_parts(self) -> bool:
-        """Return True if a part may take what another part needs, whatever the site."""
+        """Return True if the request lets a part of a server take what another part needs."""
         classes = Counter(name for part in self._parts for name, _ in part.resources)
         is_isolated = bool(self._request.apart) and len(self._parts) - len(self._common) > 1
         has_shared_class = max(classes.values(), default=0) > 1
         return has_shared_class or is_isolated or bool(self._request.subtrees)
 
     def _count_servers_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
-        """Return for how many servers each sharing provider serves each part, by UUID and part."""
+        """Return by UUID and index for how many servers a sharing provider serves a part."""
         providers = self._topology.snapshot.providers
         return {
             (pool, part): self._count_servers_of_provider(part, providers[pool])
@@ -78,7 +78,7 @@ class Supply:
         }
 
     def _count_servers_on_sites(self, sites: Mapping[Site, int]) -> int:
-        """Return the most servers that fit on sites together: by sums and flows, else by CP-SAT.
+        """Return the most servers that fit on sites together, by CP-SAT only where it is needed.
 
         :param sites: each with the number of equal trees that it stands for
         """

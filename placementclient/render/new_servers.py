@@ -32,7 +32,7 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
     facts = {
         'flavor': new.flavor,
         'count': new.server_count,
-        'room': decision.room,
+        'room': decision.fitting_now,
         'bound': decision.bound,
     }
     steps = list_next_steps(cloud, decision.unsettled)
@@ -42,7 +42,7 @@ def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecisio
 def _describe_room_verdict(new: NewServers, decision: RoomDecision) -> str:
     """Return the sentence on whether new servers have room, now or after moves."""
     servers = f'{format_count(new.server_count, "server")} of {new.flavor}'
-    now = f'room for {decision.room} now'
+    now = f'room for {decision.fitting_now} now'
     moves = format_count(len(decision.moves), 'move')
     match decision.verdict:
         case DrainVerdict.YES if not decision.moves:

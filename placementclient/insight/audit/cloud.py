@@ -61,7 +61,7 @@ class CloudLists(NamedTuple):
     :param limits: the names of the resources with a registered limit
     :param ports: the ports of servers that are bound and ask for resources
     :param gone: the UUIDs of consumers that are gone by the word of the operator
-    :param ignored: those that are not of Nova by the word of the operator
+    :param ignored: the UUIDs of consumers that are not of Nova by the word of the operator
     :param is_nova_asked: whether Nova will be asked for each server before something is freed
     :param ratios: those of the files of nova-computes, by the UUID of the root and the class
     :param images: those of servers, as far as they are known
@@ -341,7 +341,7 @@ class AuditedConsumer:
 
     @property
     def is_orphan(self) -> bool:
-        """True if it holds classes of Nova, which has no such server, or is known to be gone."""
+        """True if it is known to be gone, or holds classes of Nova and is no server of Nova."""
         cloud, uuid = self.cloud, self.consumer.uuid
         if uuid in cloud.lists.gone or uuid in cloud.deleted:
             return True

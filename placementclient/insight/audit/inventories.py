@@ -91,7 +91,7 @@ def _find_sufficient_ratio(inventory: Inventory, used: int) -> float:
 
 
 def find_unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the providers with more usage than the consumers that Placement lists."""
+    """Yield the providers with more usage than the consumers that Placement lists hold."""
     for state, unlisted in cloud.unlisted_usage:
         yield cloud.make_finding(state, {'unlisted': unlisted}, RECORD_CONSUMERS)
 

@@ -48,7 +48,7 @@ def find_servers_without_allocations(cloud: Cloud) -> Iterator[Finding]:
 
 
 def explain_manual_healing(cloud: Cloud, server_uuid: str) -> str:
-    """Return the reason why only a person can heal a server, with the next step; or nothing."""
+    """Return why only a person can heal a server, and the next step; empty if the program can."""
     heal = cloud.unhealable_servers.get(server_uuid)
     if heal is None:
         return ''

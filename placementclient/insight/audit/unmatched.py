@@ -98,7 +98,7 @@ def _find_hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
 
 
 def _find_reported_uuids(cloud: Cloud) -> set[str | None]:
-    """Return the UUIDs of the roots and of the hypervisors that ``twin`` or ``renamed`` reports."""
+    """Return the UUIDs of roots and hypervisors that the checks ``twin`` and ``renamed`` report."""
     pairs = [
         (node, other)
         for node, _, dead, by_servers in identities.match_nodes_to_roots(cloud)

@@ -165,9 +165,9 @@ class TreeMatcher:
         return is_found or search.is_cut
 
     def count_granted_amounts(self, requirement: Requirement) -> Counter[str]:
-        """Return the number of amounts of a class that each tree grants, by the UUID of its root.
+        """Return how many of the tried amounts of a class each tree grants, by the root's UUID.
 
-        The amounts are those of this request and of the changed requests that were tried so far.
+        The tried amounts are those of this request and of its changes so far.
 
         :param requirement: has the class
         """

@@ -41,8 +41,8 @@ class Shortage:
 
     :param provider: the name of the one that comes nearest, for a resource
     :param amount: the free amount of that provider, or its limit, by the reason
-    :param others: for the shape of the tree: requirements that it satisfies, but not together with
-        this one
+    :param others: for :attr:`ShortageReason.SHAPE`: requirements that the tree satisfies, but not
+        together with this one
     :param reason: the property of the tree that is not as requested
     """
 

@@ -86,9 +86,9 @@ class ServerFacts(NamedTuple):
 
 
 class Restriction(NamedTuple):
-    """A kind of servers that Nova (34) does not live-migrate.
+    """A property of servers for which Nova (34) does not live-migrate them.
 
-    :param source: the code of Nova that refuses it
+    :param source: the code of Nova that refuses a live migration
     :param is_cold: whether Nova migrates them cold
     """
 

@@ -99,9 +99,11 @@ def find_patterns(problem: PackingProblem, group: AlikeHosts) -> list[Pattern] |
 def _list_patterns(
     amounts: Sequence[Sequence[tuple[int, int]]], room: Amounts
 ) -> Iterator[Sequence[int] | None]:
-    """Yield each pattern that fills a host, as indexes of pieces; ``None`` for a partial one.
+    """Yield each pattern of servers that leaves no room for one more; ``None`` at each other step.
 
-    :param amounts: of each piece, the amounts that it takes by index into the room
+    A pattern is the index in ``amounts`` of the piece of each server.
+
+    :param amounts: of each piece, the amounts that it takes, with their indexes into the room
     :param room: of a host
     """
     pending: list[tuple[Amounts, Amounts]] = [((), room)]

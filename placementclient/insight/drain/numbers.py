@@ -22,17 +22,14 @@ class Piece(NamedTuple):
 
 
 class HostPiece(NamedTuple):
-    """Servers of a kind on a host that are served in one way, in numbers."""
+    """A host, and a kind of servers that is served in one way there."""
 
     host: HostNumber
     piece: Piece
 
 
-class HostRoom(NamedTuple):
-    """The free amount of a class on a provider of a host.
-
-    :param at: the index into the room of the host
-    """
+class RoomIndex(NamedTuple):
+    """A host, and the index of one free amount in its room."""
 
     host: HostNumber
     at: int

@@ -85,7 +85,7 @@ def decide_drain(
 def _judge_incomplete_packing(strict: Packing, lax: Packing) -> DrainVerdict:
     """Return the verdict if strict requests leave a server without a place.
 
-    It is no if the lax requests provably leave one too, and depends if they leave none.
+    It is ``NO`` if lax requests provably leave one too, and ``DEPENDS`` if they leave none.
     """
     if lax.bound < lax.server_count:
         return DrainVerdict.NO

@@ -122,9 +122,9 @@ def _find_possible_kinds(problem: PackingProblem) -> set[KindNumber]:
 def _search_packing(
     problem: PackingProblem, alike: Sequence[AlikeHosts], best: Packing, effort: float
 ) -> Packing:
-    """Pack groups of hosts until the servers of each group fit on its hosts.
+    """Return the best packing that CP-SAT finds for groups of hosts, with a proved upper bound.
 
-    :param best: a packing, which is returned with a better bound if there is no better packing
+    :param best: the best packing so far, which is returned if there is no better one
     :param alike: the groups of hosts that are alike
     :param effort: how long to search, in seconds
     """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from placementclient.insight.drain.groups import AlikeHosts, add_options
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.numbers import HostNumber, HostRoom, KindNumber, Piece
+from placementclient.insight.drain.numbers import HostNumber, KindNumber, Piece, RoomIndex
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import PackingProblem
 from placementclient.model.consumers import Allocations
@@ -180,18 +180,20 @@ class RoomProblem:
                     packing.occupy_host(server.source, server.before, groups, -1)
             waiting = others if movable else []
 
-    def list_amounts(self, host: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
+    def list_amounts(
+        self, host: HostNumber, piece: Piece
+    ) -> Iterator[tuple[RoomIndex | Pool, int]]:
         """Yield the amounts that a server of a piece takes of its host and of sharing providers."""
         group = self.hosts[host].emptied
         pooled = self.problem.shapes[group.shape].pooled_totals
-        yield from ((HostRoom(host, at), n) for at, n in group.needs[piece] if at not in pooled)
+        yield from ((RoomIndex(host, at), n) for at, n in group.needs[piece] if at not in pooled)
         yield from self.list_shared_amounts(host, piece)
 
-    def find_free_amount(self, room: HostRoom | Pool) -> int:
-        """Return the free amount of a provider's class: one of a host, or a sharing provider's."""
-        if isinstance(room, HostRoom):
-            return self.hosts[room.host].room[room.at]
-        return self.problem.pools[room]
+    def find_free_amount(self, place: RoomIndex | Pool) -> int:
+        """Return the free amount of a class of a host's provider, or of a sharing provider."""
+        if isinstance(place, RoomIndex):
+            return self.hosts[place.host].room[place.at]
+        return self.problem.pools[place]
 
     def build_allocations(self, host: HostNumber, piece: Piece) -> Allocations:
         """Return the allocations of a server as a piece on a host."""
@@ -242,10 +244,11 @@ def _group_by_host(
 def _bound_leaving_servers(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
-    """Return a lower bound for the number of servers that free amounts; ``None``: all do not.
+    """Return a lower bound for the number of servers that have to leave to free some amounts.
 
     :param lacking: the amount to free at each index
     :param frees: of each server, the amount that it frees at each index
+    :return: ``None`` if even all servers free too little
     """
     least = _bound_leaving_servers_by_single_amounts(lacking, frees)
     if least is None:
@@ -266,10 +269,7 @@ def _bound_leaving_servers(
 def _bound_leaving_servers_by_single_amounts(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
-    """Return the bound of :func:`_bound_leaving_servers` by each index alone.
-
-    :return: ``None``: not even all servers free enough
-    """
+    """Return the same bound from each amount alone; ``None`` if all servers free too little."""
     least = 0
     for at, needed in enumerate(lacking):
         amounts = sorted((freed[at] for freed in frees), reverse=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.numbers import HostNumber, HostPiece, HostRoom, KindNumber
+from placementclient.insight.drain.numbers import HostNumber, HostPiece, KindNumber, RoomIndex
 from placementclient.insight.drain.room import AlikeServers, RoomProblem
 from placementclient.optimize import cpsat
 from placementclient.placing.requests import Pool
@@ -72,14 +72,14 @@ class RoomModel:
 
     def _limit_taken_amounts(self) -> None:
         """Limit what servers take of a host or pool to what is free and what others free."""
-        takes = defaultdict[HostRoom | Pool, list['cp_model.LinearExpr']](list)
-        frees = defaultdict[HostRoom | Pool, list['cp_model.LinearExpr']](list)
+        takes = defaultdict[RoomIndex | Pool, list['cp_model.LinearExpr']](list)
+        frees = defaultdict[RoomIndex | Pool, list['cp_model.LinearExpr']](list)
         for arrival, count in (*self._coming.items(), *self._new.items()):
             for room, amount in self._room.list_amounts(*arrival):
                 takes[room].append(amount * count)
         for alike, count in zip(self._room.movable, self._leaving, strict=True):
             for at, amount in alike.local:
-                frees[HostRoom(alike.host, at)].append(amount * count)
+                frees[RoomIndex(alike.host, at)].append(amount * count)
             for pool, amount in alike.shared:
                 frees[pool].append(amount * count)
         for room, terms in takes.items():

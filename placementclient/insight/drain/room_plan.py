@@ -36,14 +36,14 @@ class NewServers(NamedTuple):
 class RoomDecision:
     """The moves after which new servers have room.
 
-    :param room: how many of them have room without any move
+    :param fitting_now: how many of them have room without any move
     :param bound: the fewest moves that there can be
     :param leaving: the servers that have to leave, if the verdict depends on their requests
     :param unsettled: the findings about those of them that cannot move
     """
 
     verdict: DrainVerdict
-    room: int
+    fitting_now: int
     moves: Sequence[ServerMove] = ()
     bound: int = 0
     leaving: Sequence[ServerMove] = ()
@@ -105,14 +105,14 @@ def _are_free_amounts_enough(
 
 
 def _combine_results(
-    cloud: DrainCloud, room: int, occupants: Occupants, strict: RoomResult, lax: FewestMoves
+    cloud: DrainCloud, fitting_now: int, occupants: Occupants, strict: RoomResult, lax: FewestMoves
 ) -> RoomDecision:
     """Return the decision from the moves for strict requests and those for lax requests.
 
-    :param room: how many new servers have room without any move
+    :param fitting_now: how many new servers have room without any move
     """
     if lax.bound is None:
-        return RoomDecision(DrainVerdict.NO, room)
+        return RoomDecision(DrainVerdict.NO, fitting_now)
     bound = max(1, lax.bound)
     if strict.bound is None:
         stuck = {
@@ -121,9 +121,9 @@ def _combine_results(
             if cloud.find_departure(server.server).state is MoveState.CANNOT_MOVE
         }
         unsettled = [finding for finding in occupants.unsettled if finding.subject in stuck]
-        return RoomDecision(DrainVerdict.DEPENDS, room, (), bound, lax.leaving, unsettled)
+        return RoomDecision(DrainVerdict.DEPENDS, fitting_now, (), bound, lax.leaving, unsettled)
     if strict.moves is None:
-        return RoomDecision(DrainVerdict.UNDETERMINED, room, (), bound)
+        return RoomDecision(DrainVerdict.UNDETERMINED, fitting_now, (), bound)
     is_fewest = len(strict.moves) == strict.bound
     verdict = DrainVerdict.YES if is_fewest else DrainVerdict.UNDETERMINED
-    return RoomDecision(verdict, room, strict.moves, bound)
+    return RoomDecision(verdict, fitting_now, strict.moves, bound)
