@@ -63,8 +63,7 @@ def list_tree_members(client: Client, names: Sequence[str] = ()) -> dict[str, li
         if provider.parent_provider_uuid is None
     }
     for provider in listed:
-        # Its root may have come between two answers.
-        by_root.get(provider.root_uuid, {})[provider.uuid] = provider
+        by_root[provider.root_uuid][provider.uuid] = provider
     return {root: list(providers.values()) for root, providers in by_root.items()}
 
 

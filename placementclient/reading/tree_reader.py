@@ -56,7 +56,7 @@ def read_trees(
     )
     for snapshot in snapshots:
         # Without a root, the tree was deleted in the meantime.
-        for root in snapshot.roots()[:1]:
+        for root in snapshot.roots():
             uuids = sharing.sharers_by_root.get(root.uuid, ())
             yield Tree(snapshot, root, [shared[uuid] for uuid in uuids if uuid in shared])
 

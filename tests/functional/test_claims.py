@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from placementclient.api import allocation, usage
+from placementclient.api import allocation, inventory, usage
 from tests.functional.clouds import disturbed, uuid_of, watched
 from tests.functional.hosts import PROJECT, USER, build, holder
 
@@ -68,6 +68,7 @@ def test_move_of_a_class_adds_to_what_the_target_has(client, placement):
 )
 def test_move_changes_nothing_where_it_is_refused(client, placement, arguments, status, sentence):
     build(client, holder('server', ALLOCATED))
+    inventory.delete(client, uuid_of('compute1'), 'MEMORY_MB')
     result = placement(f'resource provider allocation move {SERVER} {arguments}')
     assert (result.status, sentence in result.stderr) == (status, True), result
     assert allocated(client, SERVER) == by_uuid(ALLOCATED)

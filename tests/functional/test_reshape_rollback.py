@@ -9,8 +9,10 @@ from msgspec import structs
 from placementclient.api import allocation, inventory
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
+from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import TreeState
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.runs import engines, rehearse, reshape_carrier
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -59,10 +61,18 @@ def test_rehearsal_applies_and_rolls_back_on_a_scratch_service(client):
         allocations={
             **snapshot.consumers[uuid_of('server0.1')].allocations,
             uuid_of('a pool of another cell'): {'DISK_GB': 20},
+            uuid_of('shelf'): {'DISK_GB': 20},
         },
     )
+    rack = Provider(uuid_of('rack'), 'rack', 0, None, uuid_of('rack'))
+    shelf = Provider(uuid_of('shelf'), 'shelf', 0, rack.uuid, rack.uuid)
     wider = Snapshot(
-        snapshot.providers.values(), {**snapshot.consumers, elsewhere.uuid: elsewhere}.values()
+        [
+            *snapshot.providers.values(),
+            ProviderState(rack),
+            ProviderState(shelf, {'DISK_GB': Inventory(20)}),
+        ],
+        {**snapshot.consumers, elsewhere.uuid: elsewhere}.values(),
     )
     plan = clouds.plan_of(wider, moved_trait=True)
     client.session.auth.close()

@@ -195,3 +195,6 @@ def test_conditions_select_trees_of_a_plan(client, placement, tmp_path):
     assert trees(f'rollback {plan} --yes {options}') == chosen
     other = placement(f'resource provider reshape status {plan} --with-class DISK_GB --match nfs*')
     assert (other.status, other.stdout) == (1, '')
+    placement('resource provider inventory set compute1 --amend --resource VCPU:reserved=1')
+    differing = placement(f'resource provider reshape status {plan} -f json')
+    assert (differing.status, differing.stdout.count('differs')) == (3, 1)

@@ -43,6 +43,7 @@ WITHOUT_UUID = ServerMigration('k00', 'completed')
         ({'s': 'b'}, [migration('live-migration', 'completed')], 'doubled', ('a',)),
         ({'s': listed('s', 'b')}, [migration('live-migration', 'completed')], 'doubled', None),
         ({'s': 'b'}, [migration('resize', 'error')], 'doubled', ('a',)),
+        ({'s': 'b'}, [migration('evacuation', 'error')], 'doubled', ('a',)),
         ({'s': 'b'}, [], 'doubled', None),
         ({'s': 'c'}, [], 'doubled', None),
         ({'s': ''}, [], 'doubled', None),

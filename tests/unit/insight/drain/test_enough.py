@@ -34,8 +34,10 @@ def test_enough_prefers_the_kind_of_host_of_which_fewest_are_needed():
 
 @pytest.mark.parametrize(('used', 'ratio'), [(1, 1.3), (3, 1.8), (5, 2.3)])
 def test_enough_names_a_ratio_that_would_do(used, ratio):
-    states = [host('old', VCPU=4), host('new', VCPU=4, MEMORY_MB=9)]
+    wide = host('wide', VCPU=Inventory(1, allocation_ratio=4.0))
+    states = [host('old', VCPU=8), host('new', VCPU=4, MEMORY_MB=9), wide]
     servers = [consumer('s', old={'VCPU': 4}), consumer('t', new={'VCPU': used})]
+    servers.append(consumer('u', old={'VCPU': 4}))
     assert sentences(states, servers, 'old') == [
         '1 empty host like old',
         f'VCPU ratio {ratio} on the other hosts',
