@@ -296,6 +296,10 @@ def test_previous_removes_what_the_former_provider_yaml_added(
     [
         ('- name: a\n  inventory: {}', 'unknown key. Did you mean "inventories"?'),
         ('- name: a\n- name: a', 'a is declared twice'),
+        (
+            '- {{name: a, uuid: {0}}}\n- {{name: b, uuid: {0}}}'.format(clouds.uuid_of('a')),
+            'is declared twice',
+        ),
         ('- name: a\n  inventories: {VCPU: {total: -1}}', 'from 1'),
         ('- name: a\n  inventories: {VCPU: {}}', 'a: VCPU has no total'),
         (NOVA.replace('compute1', '$COMPUTE_NODE'), 'is known on a host only'),

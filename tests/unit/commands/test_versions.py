@@ -218,7 +218,8 @@ def test_options_that_a_version_requires_are_required(placement, service, argv, 
     assert (result.status, result.stdout) == (2, '')
     message, usage = result.stderr.splitlines()
     assert message.startswith('placement resource provider ')
-    assert f': error: the following arguments are required: {missing}. Example: ' in message
+    assert f': error: the following arguments are required: {missing}. --' in message
+    assert '. Example: ' in message
     assert usage.startswith('usage: placement resource provider ')
     assert service.requests == []
 
