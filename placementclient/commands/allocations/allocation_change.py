@@ -262,9 +262,7 @@ class ResizeAllocation(ChangeCommand):
                 if near
                 else f'{lacking}, and resize adds no class'
             )
-            refusal.next_steps = (
-                () if near else (self._advise_adding_class(consumer, name, amount),)
-            )
+            refusal.next_steps = () if near else (self._advise_new_class(consumer, name, amount),)
             raise refusal
         if len(holding) > 1:
             names = api.resource_provider.read_names(self.client, consumer.allocations)
@@ -274,7 +272,7 @@ class ResizeAllocation(ChangeCommand):
             )
         return holding[0]
 
-    def _advise_adding_class(self, consumer: Consumer, name: str, amount: int) -> str:
+    def _advise_new_class(self, consumer: Consumer, name: str, amount: int) -> str:
         """Return advice: the command that writes all that a consumer holds, and a class more."""
         names = api.resource_provider.read_names(self.client, consumer.allocations)
         provider = self.args.provider or (min(names.values()) if len(names) == 1 else 'PROVIDER')

@@ -214,10 +214,8 @@ class PlacementCommand(command.Command):
             self.warn(describe_ignored_options(self.options, self.args, version))
 
     def _refuse_missing_option_values(self) -> None:
-        """Exit for wrong usage if an option lacks its value.
-
-        In Python 3.11, argparse makes an empty list of ``--x=--``.
-        """
+        """Exit for wrong usage if an option lacks its value."""
+        # In Python 3.11, argparse makes an empty list of --x=--.
         for dest, value in vars(self.args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
             if is_list and (not value or [] in value):

@@ -226,8 +226,7 @@ class AuditCloud(ChangeCommand):
     ) -> None:
         """Set the exit status by the first line that is true.
 
-        * ERROR: an answer is missing, so there may be more to fix. Without repairs, what is found
-          wrong counts more: see DIFFERS.
+        * ERROR: an answer is missing; without repairs, only if nothing is found wrong.
         * PARTIAL: something is fixed, and something is still wrong.
         * DIFFERS: something is wrong, and nothing is fixed.
         * DONE: nothing is wrong, or everything is fixed.
