@@ -268,6 +268,7 @@ def _suggest_line_with_words(
     """Return a sentence with a line that takes the unknown words, maybe of another command.
 
     :param options: those of the command, without their dashes
+    :param unknown: some of the words that were ``typed``
     """
     before = [word for word in typed[:1] if word not in unknown and word[:1] != '-']
     if program.endswith('inventory set'):

@@ -97,7 +97,7 @@ class HelpFormatter(argparse.HelpFormatter):
     ) -> Iterator[str]:
         """Yield the lines of an option, or of the text of a group.
 
-        :param texts: the help of options in place of their own
+        :param texts: the help of options by their flags, in place of their own
         """
         if isinstance(part, str):
             yield from (*(f'  {line}' for line in wrap_words(part, self._width - 2)), '')

@@ -87,7 +87,7 @@ class MoveAllocation(ChangeCommand):
             write_move,
             lambda: move.are_only_on_target(api.allocation.show(client, uuid).value),
         )
-        return _list_allocations(self, uuid)
+        return _read_allocation_table(self, uuid)
 
     def _move_allocations(self, move: _Move, consumer: Consumer) -> Consumer:
         """Return a consumer after a move, or as it is if an earlier run has made the move."""
@@ -215,7 +215,7 @@ class ResizeAllocation(ChangeCommand):
             return set_amounts(live) == live
 
         attempts.confirm_write(client, write_amounts, has_amounts, expected)
-        return _list_allocations(self, uuid)
+        return _read_allocation_table(self, uuid)
 
     def _set_amounts(
         self, amounts: Mapping[str, int], provider: str | None, consumer: Consumer
@@ -330,7 +330,7 @@ class TransferAllocation(base.Lister):
         if self.args.consumer == self.args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
         attempts.confirm_write(self.client, self._transfer_allocations, self._is_transferred)
-        return _list_allocations(self, self.args.to_consumer)
+        return _read_allocation_table(self, self.args.to_consumer)
 
     def _read_consumers(self) -> tuple[Consumer, Consumer]:
         """Return the consumer that has the allocations, and the one that gets them."""
@@ -392,7 +392,7 @@ def _refuse_consumer_without_allocations(consumer: Consumer) -> None:
         raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
 
 
-def _list_allocations(command: base.Lister, consumer: str) -> columns.Output:
+def _read_allocation_table(command: base.Lister, consumer: str) -> columns.Output:
     """Return the table of the allocations of a consumer, with the names of the providers."""
     shown = api.allocation.show(command.client, consumer)
     names = api.resource_provider.read_names(command.client, shown.value.allocations)

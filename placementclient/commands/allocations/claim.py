@@ -150,7 +150,7 @@ class ClaimAllocation(base.Lister):
         )
 
     def _is_claimed(self, consumer: Consumer, request: CandidateRequest) -> bool:
-        """Return whether a consumer holds the requested amounts, and has the project and user.
+        """Return whether a consumer holds the requested amounts, under the given project and user.
 
         The providers do not count: an earlier run has chosen them among candidates of that time.
         """

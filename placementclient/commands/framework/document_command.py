@@ -62,7 +62,7 @@ class DocumentCommand(base.ShowOne):
     _text: TextOutput
 
     def execute(self) -> base.Output:
-        """Make the text; return the names and values of its fields, first those of ``--assume``."""
+        """Make the text; return the names and the values of its data and of ``--assume``."""
         self._text = self.make_text()
         assume = getattr(self.args, 'assume', ())
         data = {**({'assuming': assume} if assume else {}), **self._text.data}

@@ -156,7 +156,7 @@ def name_options_of_wrong_file(
 def _find_option_of_wrong_file(
     options: Sequence[Option], parsed_args: argparse.Namespace, fault: WrongFile
 ) -> str:
-    """Return the option or argument that took a wrong file; empty if the path is in a file."""
+    """Return the option or argument that took a wrong file; empty if another file has its path."""
     for option in options:
         value = getattr(parsed_args, option.dest, None)
         words = list(map(str, value if isinstance(value, list) else [value]))

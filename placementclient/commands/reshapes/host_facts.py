@@ -222,7 +222,7 @@ def _read_snapshot(command: base.Lister) -> Snapshot | None:
 def _report_contradictions(
     command: base.Lister, contradictions: Iterable[Finding], snapshot: Snapshot | None
 ) -> base.Output:
-    """Return the table of contradictions; set the exit status, or the last sentence without any.
+    """Return the table of contradictions; set the exit status, and the message without any.
 
     :param snapshot: the allocations to which the facts were compared; None: to none
     """
