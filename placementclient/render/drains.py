@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from placementclient.basis import errors
 from placementclient.basis.wording import format_count, join_names
-from placementclient.insight.drain.cloud import UNALLOCATED, DrainCloud
+from placementclient.insight.drain.cloud import ABSENT, DrainCloud
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import (
@@ -206,11 +206,11 @@ def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> 
 
 def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
     """Return the sentence with the number of servers that can move."""
-    unallocated = _count_subjects(decision.unsettled, is_allocated=False)
+    absent = _count_subjects(decision.unsettled, is_present=False)
     count = decision.strict.server_count
-    servers = format_count(count + unallocated, 'server')
+    servers = format_count(count + absent, 'server')
     verb = 'has' if count == 1 else 'have'
-    placed = f'{count} {verb} a place' if unallocated else 'all have a place'
+    placed = f'{count} {verb} a place' if absent else 'all have a place'
     if not (decision.strict.server_count or decision.unsettled or decision.moves):
         names = join_names(list_root_names(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
@@ -228,16 +228,18 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
 def _count_unmovable_consumers(findings: Iterable[Finding]) -> str:
     """Return ``; 2 consumers cannot move``, the end of a sentence; empty without findings."""
     findings = list(findings)
-    stuck = _count_subjects(findings, is_allocated=True)
-    hidden = _count_subjects(findings, is_allocated=False)
+    stuck = _count_subjects(findings, is_present=True)
+    hidden = _count_subjects(findings, is_present=False)
     words = f'; {format_count(stuck, "consumer")} cannot move' if stuck else ''
-    return f'{words}; {format_count(hidden, "server")} without allocations' if hidden else words
+    return (
+        f'{words}; {format_count(hidden, "server")} without allocations there' if hidden else words
+    )
 
 
-def _count_subjects(findings: Iterable[Finding], *, is_allocated: bool) -> int:
-    """Return the number of consumers, or of servers without allocations, that cannot move."""
+def _count_subjects(findings: Iterable[Finding], *, is_present: bool) -> int:
+    """Return the number of consumers, or of servers that hold nothing there, that cannot move."""
     # A consumer on several hosts has a finding for each of them.
-    return len({f.subject for f in findings if (f.kind == UNALLOCATED) != is_allocated})
+    return len({f.subject for f in findings if (f.kind == ABSENT) != is_present})
 
 
 def _summarize_incomplete_drain(decision: DrainDecision, servers: str) -> str:

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from placementclient.basis.wording import format_count
+from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Output
@@ -34,7 +34,15 @@ def describe_host_failures(snapshot: Snapshot, checked: HostFailures) -> Iterato
         )
     else:
         yield (
-            f'{extent}: each leaves a place for every server. The largest: {names}, with {servers}'
+            f'{extent}: each leaves a place for every {"counted " if checked.uncounted else ""}'
+            f'server. The largest: {names}, with {servers}'
+        )
+    if checked.uncounted:
+        hosts = sorted({str(finding.facts['host']) for finding in checked.uncounted})
+        yield (
+            f'Not counted: {format_count(len(checked.uncounted), "server")} without allocations on '
+            f'the host that Nova has ({join_names(hosts, 5)}). Plan a drain of that host to see '
+            'which'
         )
     if checked.checked < checked.possible:
         yield (

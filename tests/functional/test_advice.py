@@ -390,3 +390,21 @@ def test_the_heal_that_a_drain_names_gives_a_lost_server_its_place(client, place
     assert allocation.show(client, uuid_of('s')).value.allocations == {uuid_of('compute0'): HELD}
     again = placement(drain)
     assert (again.status, again.stdout) == (0, 'move\n')
+
+
+def test_the_move_that_a_drain_names_brings_allocations_to_the_host_of_the_server(
+    client, placement, tmp_path
+):
+    build(client, holder('s', {'compute1': HELD}))
+    record = server('s', 'compute0', **DETAILS | {'OS-EXT-STS:vm_state': 'active'})
+    requests = tmp_path / 'nova.json'
+    requests.write_text(json.dumps([record]))
+    drain = f'resource provider drain plan --requests {requests} -f json'
+    assert placement(f'{drain} compute0 --lose 1').status == 5
+    rows = [placement(f'{drain} {host}') for host in ('compute0', 'compute1')]
+    reasons = {json.loads(told.stdout)[0]['reason'] for told in rows}
+    assert ([told.status for told in rows], len(reasons)) == ([5, 5], 1)
+    assert placement(*last_command(reasons.pop())).status == 0
+    again = placement(f'{drain} compute0')
+    assert (again.status, json.loads(again.stdout)[0]['state']) == (0, 'move')
+    assert placement(f'{drain} compute1').status == 0

@@ -15,7 +15,7 @@ from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
     from placementclient.commands.framework.base import PlacementCommand
-    from placementclient.insight.drain.departures import RepairChoice
+    from placementclient.insight.drain.absences import RepairChoice
 
 REQUESTS = Option(
     '--requests <file>|nova...',

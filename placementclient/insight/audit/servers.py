@@ -18,8 +18,8 @@ _SET = (
     'rp={},CLASS=AMOUNT'
 )
 _ELSEWHERE = (
-    'it is not known which of the two is right. If openstack server show still names this host, '
-    'move the allocations of the server there: placement resource provider allocation move'
+    'it is not known which of the two is right. If openstack server show still names {}, move the '
+    'allocations of the server there: placement resource provider allocation move'
 )
 
 
@@ -86,8 +86,13 @@ def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
             holds = {
                 cloud.get_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
             }
+            reason = _ELSEWHERE.format(server.host_names[0])
+            homes = cloud.find_host_roots(server.host_names)
+            if len(homes) == 1 and [*holds] == [cloud.get_name(root)]:
+                reason += f' {server.uuid} --from {cloud.get_name(root)} --to '
+                reason += cloud.get_name(*homes)
             yield _make_server_finding(
-                cloud, server, {'holds': holds}, reason=_ELSEWHERE, other_root=root
+                cloud, server, {'holds': holds}, reason=reason, other_root=root
             )
 
 

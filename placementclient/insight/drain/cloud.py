@@ -26,16 +26,16 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request
 from placementclient.placing.topology import Topology
 
-#: The kind of the findings on servers that hold nothing in Placement, as the audit has it.
-UNALLOCATED = 'without-allocations'
+#: The kind of the findings on servers that Nova has on a host and that hold nothing there.
+ABSENT = 'absent'
 
 
 class Occupants(NamedTuple):
     """The consumers of hosts.
 
     :param offloaded: shelved servers, which free their allocations and need no place
-    :param unsettled: findings on servers (those without allocations have the kind
-        :data:`UNALLOCATED`), other consumers, and providers with unknown consumers that no plan can
+    :param unsettled: findings on servers (those without allocations on their host have the kind
+        :data:`ABSENT`), other consumers, and providers with unknown consumers that no plan can
         move; the fact ``command`` is the command after which a plan can. A server
         that Nova cannot move yet is among ``servers``, too.
     """
@@ -145,11 +145,13 @@ class DrainCloud:
         """
         occupants = Occupants([], [], [])
         for uuid in hosts:
+            absent = self.nova_facts.absent.get(uuid, ())
+            named = {unmovable.subject for unmovable in absent}
             for consumer in self.snapshot.consumers_in(uuid):
-                self._add_consumer(occupants, consumer, uuid)
-            for unmovable in self.nova_facts.unallocated.get(uuid, ()):
-                finding = self._make_unsettled_finding(unmovable, uuid, UNALLOCATED)
-                occupants.unsettled.append(finding)
+                if consumer.uuid not in named:
+                    self._add_consumer(occupants, consumer, uuid)
+            for unmovable in absent:
+                occupants.unsettled.append(self._make_unsettled_finding(unmovable, uuid, ABSENT))
             for state in self.topology.trees[uuid]:
                 if unlisted := self.snapshot.unlisted_usages(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
@@ -191,6 +193,8 @@ class DrainCloud:
 
     def find_departure(self, server_uuid: str) -> Departure:
         """Return the command that moves a server off its host."""
+        if known := self.nova_facts.departures.get(server_uuid):
+            return known
         if server_uuid not in self._departures:
             restrictions = self.nova_facts.restrictions
             if server_uuid in restrictions:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from placementclient.model.consumers import Allocations
-from placementclient.model.findings import Finding
 from placementclient.model.nova import LIVE_MIGRATABLE, MANAGED_PCI_DEVICE, OWNER_CYBORG
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -231,10 +230,6 @@ class Hindrance(NamedTuple):
     command: str = ''
 
 
-#: Returns the command that repairs what an audit finds, or the reason for none; one is empty.
-RepairChoice = Callable[[Finding], tuple[str, str]]
-
-
 def explain_migration_allocations(
     consumer_uuid: str, migration: ServerMigration, audit: str
 ) -> Hindrance:
@@ -252,26 +247,3 @@ def explain_migration_allocations(
         return Hindrance(server, reason, f'openstack server migration list --server {server}')
     reason = f'left allocations here by a migration that is over ({migration.status})'
     return Hindrance(server, reason, f'{audit} --subject {consumer_uuid}')
-
-
-def explain_unallocated_server(
-    finding: Finding, state: str, choose_repair: RepairChoice
-) -> Hindrance:
-    """Return the reason why no plan moves a server that holds nothing in Placement.
-
-    :param finding: of the audit, on the server
-    :param state: of the server, in small letters
-    """
-    command, reason = choose_repair(finding)
-    if not reason and finding.passed_over:
-        # "allocation heal" leaves it alone too.
-        way, reason = choose_departure(state, None), finding.passed_over
-        wait = (
-            way.command if way.state is MoveState.CANNOT_MOVE else 'openstack server show {server}'
-        )
-        command = wait.format(server=finding.subject)
-    words = (
-        'holds no allocations in Placement: the scheduler does not count it, nor has this plan a '
-        'place for it'
-    )
-    return Hindrance(finding.subject, f'{words}; {reason}' if reason else words, command)

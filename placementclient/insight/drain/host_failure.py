@@ -9,13 +9,14 @@ from math import comb
 from typing import NamedTuple
 
 from placementclient.insight.capacity import totals
-from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.cloud import ABSENT, DrainCloud
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.insight.drain.problem import build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT
 from placementclient.model.consumers import sum_resources
+from placementclient.model.findings import Finding
 
 #: The most failures of several hosts that are checked: the largest ones.
 MOST = 10_000
@@ -45,12 +46,14 @@ class HostFailures:
 
     :param failures: those after which not every server certainly has a place, the worst first
     :param worst: the first of these; the largest failure, if each leaves a place for every server
+    :param uncounted: findings on servers that Nova has on the hosts and that hold nothing there
     """
 
     failures: Sequence[HostFailure]
     worst: HostFailure
     checked: int
     possible: int
+    uncounted: Sequence[Finding] = ()
 
     @property
     def verdict(self) -> DrainVerdict:
@@ -58,6 +61,8 @@ class HostFailures:
         verdicts = [failure.verdict for failure in (self.worst, *self.failures)]
         if self.checked < self.possible:
             verdicts.append(DrainVerdict.UNDETERMINED)
+        if self.uncounted:
+            verdicts.append(DrainVerdict.DEPENDS)
         return min(verdicts, key=list(DrainVerdict).index)
 
 
@@ -93,7 +98,8 @@ def check_failures(
     failures.sort(key=lambda loss: (loss.most - loss.servers, loss.least - loss.servers))
     total = sum(len(by_host[host]) for host in checked[0])
     largest = HostFailure(checked[0], total, total, total, DrainVerdict.YES)
-    return HostFailures(failures, [*failures, largest][0], len(checked), possible)
+    uncounted = [f for f in cloud.find_occupants(hosts).unsettled if f.kind == ABSENT]
+    return HostFailures(failures, [*failures, largest][0], len(checked), possible, uncounted)
 
 
 def _count_unplaced_servers(

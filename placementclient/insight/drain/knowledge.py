@@ -2,7 +2,7 @@
 """The requests of servers, from lists of Nova."""
 
 import contextlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,17 +10,9 @@ from msgspec import UNSET
 
 from placementclient.basis.wording import format_count, join_names
 from placementclient.insight import owners
-from placementclient.insight.audit.cloud import Cloud, CloudLists
-from placementclient.insight.audit.servers import find_servers_without_allocations
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.departures import (
-    GONE,
-    Hindrance,
-    RepairChoice,
-    Restriction,
-    explain_unallocated_server,
-    find_restriction,
-)
+from placementclient.insight.drain.absences import RepairChoice, find_absent_servers
+from placementclient.insight.drain.departures import Restriction, find_restriction
 from placementclient.insight.drain.nova_facts import (
     NovaFacts,
     make_affinity_group_alias,
@@ -105,6 +97,7 @@ def read_nova_facts(
     for server in here:
         reader.add_request(server)
     states = _map_states(servers, (migrations or {}).values())
+    absent, leaving = find_absent_servers(snapshot, servers, listed, states, choose_repair)
     nova_facts = NovaFacts(
         reader.requests,
         reader.least,
@@ -116,7 +109,8 @@ def read_nova_facts(
         dict(_find_restrictions(snapshot, here, known, scheduling.settings)),
         migrations,
         aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
-        unallocated=_find_unallocated_servers(snapshot, servers, listed, states, choose_repair),
+        absent=absent,
+        departures=leaving,
     )
     return nova_facts, [*reader.list_remarks(), *_list_missing_lists(document)]
 
@@ -139,33 +133,6 @@ def _key_by_consumer(
     if migrations is None:
         return None
     return {migration.uuid: migration for migration in migrations if migration.uuid}
-
-
-def _find_unallocated_servers(
-    snapshot: Snapshot,
-    servers: Iterable[Server],
-    migrations: Sequence[ServerMigration] | None,
-    states: Mapping[str, str],
-    choose_repair: RepairChoice,
-) -> dict[str, list[Hindrance]]:
-    """Return by host the servers that Nova has there and that hold nothing in Placement.
-
-    :param states: of the servers, in small letters
-    """
-    holders = {uuid for uuid, consumer in snapshot.consumers.items() if consumer.allocations}
-    without = {
-        server.uuid: server
-        for server in servers
-        if server.host_names and server.uuid not in holders and server.state not in GONE
-    }
-    by_host = defaultdict[str, list[Hindrance]](list)
-    if without:
-        cloud = Cloud(snapshot, CloudLists(without, migrations))
-        for finding in find_servers_without_allocations(cloud):
-            hindrance = explain_unallocated_server(finding, states[finding.subject], choose_repair)
-            for uuid in finding.roots:
-                by_host[uuid].append(hindrance)
-    return by_host
 
 
 def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]) -> dict[str, str]:

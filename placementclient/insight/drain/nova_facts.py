@@ -4,7 +4,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placementclient.insight.drain.departures import Hindrance, Restriction
+from placementclient.insight.drain.departures import Departure, Hindrance, Restriction
 from placementclient.model.servers import ServerMigration
 from placementclient.placing.requests import Request
 
@@ -42,8 +42,9 @@ class NovaFacts:
         not known
     :param cells: the cells of Nova by the name of the host; ``None``: all hosts are in one
     :param aggregates: the names of aggregates by UUID
-    :param unallocated: the servers that Nova has on a host and that hold nothing in Placement, by
-        the UUID of its root
+    :param absent: the servers that Nova has on a host and that hold nothing there, by the UUID of
+        its root
+    :param departures: of servers with all allocations on other hosts than the one that Nova has
     """
 
     requests: Mapping[str, Request] = field(default_factory=dict)
@@ -57,7 +58,8 @@ class NovaFacts:
     migrations: Mapping[str, ServerMigration] | None = None
     cells: Mapping[str, str] | None = None
     aggregates: Mapping[str, str] = field(default_factory=dict)
-    unallocated: Mapping[str, Sequence[Hindrance]] = field(default_factory=dict)
+    absent: Mapping[str, Sequence[Hindrance]] = field(default_factory=dict)
+    departures: Mapping[str, Departure] = field(default_factory=dict)
 
     def make_zone_and_cell_aliases(self, host: str) -> frozenset[str]:
         """Return the names that stand for the zone and the cell of a host among its aggregates."""
