@@ -57,14 +57,17 @@ def test_a_server_that_holds_nothing_in_placement_is_a_row_that_cannot_move(
     assert (f'Next:\n  1. {command}\n  2. {AGAIN}\n' in result.stderr) == bool(command)
 
 
-def test_nova_itself_knows_what_a_server_without_allocations_should_hold(plan, monkeypatch):
+@pytest.mark.parametrize(
+    ('consumers', 'command'), [([], HEAL), ([consumer('lost', compute2={'VCPU': 2})], '')]
+)
+def test_nova_itself_knows_the_servers_that_hold_nothing_on_their_host(
+    plan, monkeypatch, consumers, command
+):
     lost = server('lost', 2) | {'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1'}
     answer_as_nova(monkeypatch, [lost])
-    result = plan([], '-f json -c command --requests nova')
-    assert (result.status, json.loads(result.stdout)) == (5, [{'command': HEAL}])
-    assert result.stderr.startswith(
-        '1 server to move; 1 server without allocations there (exit 5)\n'
-    )
+    result = plan(consumers, '-f json -c command --requests nova')
+    assert (result.status, json.loads(result.stdout)) == (5, [{'command': command}])
+    assert '1 server to move; 1 server without allocations there (exit 5)\n' in result.stderr
 
 
 RIGHT = (
