@@ -152,7 +152,7 @@ class Merge:
         if desired in (was, now) or (is_ended and self._knows_deletions):
             return
         is_written = now in self._written.consumers.get(uuid, ())
-        if not self._backward and not is_written and change.is_outdated_release(live):
+        if not self._backward and not is_written and change.has_outdated_losses(live):
             self.obstacles.append(make_retained_obstacle(uuid))
         elif now != was and not is_written:
             held, *planned = (format_value(side.allocations) for side in (now, was, desired))

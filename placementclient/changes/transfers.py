@@ -47,8 +47,8 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     moving = {pair.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.uuid not in moving]
     together = {uuid for group in reshaped for uuid in group.provider_uuids}
-    releases = [pair for pair in alone if pair.is_release]
-    others = [pair for pair in alone if not pair.is_release]
+    releases = [pair for pair in alone if pair.has_only_losses]
+    others = [pair for pair in alone if not pair.has_only_losses]
     reshaped, peak = transfer.order_groups(releases, reshaped, others)
     between = transfer.make_temporary_inventories(pairs, together, peak)
     yield from _list_inventory_operations(transfer.before, between, transfer.gone | together)

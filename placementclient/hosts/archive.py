@@ -237,7 +237,7 @@ def _read_tar(path: str) -> Iterator[ArchiveMember]:
 
 
 def _read_bounded_content(stream: io.BufferedIOBase, path: str) -> bytes:
-    """Return the content of a stream, unless it is larger than a host's files may be."""
+    """Return the content of a stream; refuse one that is larger than a host's files may be."""
     content = stream.read(SIZE_LIMIT + 1)
     if len(content) > SIZE_LIMIT:
         raise _make_size_error(path)

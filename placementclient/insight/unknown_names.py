@@ -53,12 +53,12 @@ class ReportedNames(NamedTuple):
                         yield f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}'
 
 
-def describe_absent_name(name: Finding) -> str:
+def describe_absent_name(finding: Finding) -> str:
     """Return the sentence about a name that no provider has, with a similar name.
 
-    :param name: the finding of :func:`find_absent_names`
+    :param finding: one of :func:`find_absent_names`
     """
-    return _SENTENCES[name.kind].format(name.subject, hint=name.facts.get('hint', ''))
+    return _SENTENCES[finding.kind].format(finding.subject, hint=finding.facts.get('hint', ''))
 
 
 def find_absent_names(reported: ReportedNames, request: CandidateRequest) -> Iterator[Finding]:

@@ -129,7 +129,7 @@ class Outcome:
 
 
 class PlanStatus(enum.StrEnum):
-    """The state of one tree of a plan, by a comparison with the service."""
+    """The state of a tree: as before the plan, as after it, as rolled back, or another."""
 
     PENDING = 'pending'
     APPLIED = 'applied'
@@ -139,7 +139,7 @@ class PlanStatus(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TreeStatus:
-    """The state of one tree, with the reason if it differs.
+    """The status of one tree of a plan, with the reason if it differs.
 
     :param is_left_alone: whether it differs because it was left alone when the plan was applied
     """

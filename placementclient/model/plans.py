@@ -178,11 +178,11 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         return self.before.owner == self.after.owner
 
     @property
-    def is_release(self) -> bool:
+    def has_only_losses(self) -> bool:
         """Return whether the consumer only gives allocations back."""
         return self.changes_allocations and all(gain <= 0 for _, _, gain in self.gains())
 
-    def is_outdated_release(self, live: Consumer | None) -> bool:
+    def has_outdated_losses(self, live: Consumer | None) -> bool:
         """Return whether the change only frees allocations, and its consumer has changed since.
 
         The plan was right to free them only for the consumer as it was then.
@@ -190,7 +190,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         :param live: the consumer as it is now
         """
         then, now = self.before.generation, live.generation if live else None
-        return self.is_release and None not in (then, now) and then != now
+        return self.has_only_losses and None not in (then, now) and then != now
 
     def with_owner_of(self, live: Consumer) -> Self:
         """Return the change with the live owner before and after, unless it sets another owner."""

@@ -37,14 +37,14 @@ def compute_max_flow(
 def _find_shifts(
     user: frozenset[str], free: Mapping[str, int], drawn: Mapping[str, Counter[frozenset[str]]]
 ) -> list[_Shift]:
-    """Return the fewest shifts that give units to a user; empty if it can get none.
+    """Return the fewest shifts that give a group of users more units; empty if it can get none.
 
-    The shift ``(source, user, target)`` lets a user draw units from a target in place of a source;
-    these are additional units if the source is ``None``.
+    The shift ``(source, user, target)`` lets a group of users draw units from a target in place
+    of a source; these are additional units if the source is ``None``.
 
-    :param user: the sources that it reaches
+    :param user: the group, as the set of the sources that it reaches
     :param free: the units that nobody has, by source
-    :param drawn: the units of each source that each user has
+    :param drawn: the units of each source that each group has
     """
     shifts: dict[str, _Shift] = {source: (None, user, source) for source in sorted(user)}
     pending = list(shifts)

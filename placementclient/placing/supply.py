@@ -23,7 +23,7 @@ MAX_STEPS = 200_000
 
 
 class Supply:
-    """The trees for equal servers, with the inventory that serves each part of a server.
+    """The trees for equal servers, with the inventory that serves each part of their request.
 
     :ivar complete_sites: the trees that have inventory for every part, as pairs of name and site
     :param trees: the UUIDs of the only roots that count; ``None``: all
@@ -35,7 +35,7 @@ class Supply:
         self._topology, self._request = topology, parse_request(request)
         #: The parts that take something.
         self._parts = [part for part in self._request.parts if part.resources]
-        self._labels = list(map(_label_part, self._parts))
+        self._part_names = list(map(_name_part, self._parts))
         self._common = [number for number, part in enumerate(self._parts) if not part.group]
         self._is_tied = self._has_competing_parts()
         self._distinct: dict[object, Site] = {}
@@ -56,7 +56,7 @@ class Supply:
         merged = list(map(_multiply_site, chosen, chosen.values()))
         by_class = {
             label: self._count_independent_servers(merged, [part])
-            for part, label in enumerate(self._labels)
+            for part, label in enumerate(self._part_names)
         }
         return self._count_servers_on_sites(chosen), by_class
 
@@ -94,7 +94,7 @@ class Supply:
                 together += [site] * number
         if together:
             return count + self._solve_most_servers(together + plain)
-        return count + self._count_independent_servers(plain, range(len(self._labels)))
+        return count + self._count_independent_servers(plain, range(len(self._part_names)))
 
     def _count_independent_servers(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
         """Return the most servers on sites where no part of a server depends on another.
@@ -114,7 +114,7 @@ class Supply:
         demands = []
         for site in sites:
             if limit := min(
-                self._count_servers_of_part(site, part) for part in range(len(self._labels))
+                self._count_servers_of_part(site, part) for part in range(len(self._part_names))
             ):
                 demands.append((site if site.choices else self._convert_to_choices(site), limit))
         providers = self._topology.snapshot.providers
@@ -129,11 +129,13 @@ class Supply:
         """Return a site with each part as choices: an amount of the tree itself, or of a pool."""
         choices: list[tuple[Choice, ...]] = []
         for number, part in enumerate(self._parts):
-            label, pools = self._labels[number], site.pools[number]
+            label, pools = self._part_names[number], site.pools[number]
             serving = sorted(pool for pool in pools if self._pool_counts[pool, number])
             uses = (tuple(((pool, name), n) for name, n in part.resources) for pool in serving)
             choices.append(((((0, label), 1),), *uses))
-        amounts = tuple(((0, label), n) for label, n in zip(self._labels, site.local, strict=True))
+        amounts = tuple(
+            ((0, label), n) for label, n in zip(self._part_names, site.local, strict=True)
+        )
         return replace(site, choices=tuple(choices), amounts=amounts)
 
     def _count_servers_of_part(self, site: Site, index: int) -> int:
@@ -296,7 +298,7 @@ def _select_own_providers(
     ]
 
 
-def _label_part(part: RequestPart) -> str:
+def _name_part(part: RequestPart) -> str:
     """Return the name of a part: its class; of a group with a suffix its classes and the suffix."""
     names = '+'.join(name for name, _ in part.resources)
     return f'{names} (group {part.group})' if part.group else names

@@ -81,7 +81,7 @@ def find_sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
     for state in filter(is_sharing, cloud.list_providers()):
         if not state.aggregates:
             reason = f'{_JOIN}: {_ADD} {state.reference} AGGREGATE'
-            yield cloud.make_finding(state, _describe_sharing_provider(state), reason=reason)
+            yield cloud.make_finding(state, _make_sharing_facts(state), reason=reason)
 
 
 def find_lone_sharing_providers(cloud: Cloud) -> Iterator[Finding]:
@@ -89,7 +89,7 @@ def find_lone_sharing_providers(cloud: Cloud) -> Iterator[Finding]:
     for state in filter(is_sharing, cloud.list_providers()):
         if state.aggregates and _is_only_member(cloud, state):
             yield cloud.make_finding(
-                state, _describe_sharing_provider(state), reason=f'{_JOIN}: {_ADD} HOST AGGREGATE'
+                state, _make_sharing_facts(state), reason=f'{_JOIN}: {_ADD} HOST AGGREGATE'
             )
 
 
@@ -222,7 +222,7 @@ def _is_only_member(cloud: Cloud, state: ProviderState) -> bool:
     return all(len(cloud.topology.members[aggregate]) == 1 for aggregate in state.aggregates)
 
 
-def _describe_sharing_provider(state: ProviderState) -> dict[str, list[str]]:
+def _make_sharing_facts(state: ProviderState) -> dict[str, list[str]]:
     """Return the facts about a sharing provider: its classes and its aggregates."""
     aggregates, classes = sorted(state.aggregates), sorted(state.inventories)
     return {'aggregates': aggregates, 'resource_classes': classes}

@@ -32,8 +32,8 @@ class MoveState(enum.StrEnum):
 class Departure(NamedTuple):
     """The command that moves a server off its host.
 
-    :param command: with the places ``{server}`` and ``{host}``; of a server that cannot move the
-        one after which it can, or an empty string
+    :param command: with the placeholders ``{server}`` and ``{host}``; of a server that cannot move
+        the one after which it can, or an empty string
     :param reason: why Nova does not live-migrate the server
     :param needs_place: False if the command frees all that the server holds, or if there is none
     """
