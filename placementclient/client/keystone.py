@@ -140,7 +140,7 @@ def _describe_keystone_refusal(session: Session | None) -> str:
     elements = _get_authentication_settings(session)
 
     def format_setting(before: str, *names: str) -> str:
-        """Return the first setting of these names that is set, after a word; else nothing."""
+        """Return the first setting of these names that is set, behind ``before``; else nothing."""
         value = next(filter(None, map(elements.get, names)), None)
         return f' {before} {value}' if value else ''
 

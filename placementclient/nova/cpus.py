@@ -85,7 +85,7 @@ def _read_realtime_mask(features: Features, emulator: str | None) -> set[int] | 
 
 
 def _read_dedicated_mask(features: Features) -> set[int] | None:
-    """Return the numbers of CPUs in the mask, or None: ``get_dedicated_cpu_constraint`` of Nova."""
+    """Return the CPUs of the dedicated mask, or None: ``get_dedicated_cpu_constraint`` of Nova."""
     if not (mask := features.specs.get('hw:cpu_dedicated_mask')):
         return None
     count = features.flavor.vcpus

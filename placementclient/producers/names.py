@@ -160,7 +160,7 @@ def _suggest_other_name(unknown: Sequence[str], existing: Collection[str]) -> st
 
 
 def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> str:
-    """Return a sentence with names that have one as a word: ``CUSTOM_GPU`` for ``GPU``."""
+    """Suggest existing names in which an unknown one is a word: ``CUSTOM_GPU`` for ``GPU``."""
     longer = (n for name in unknown for n in existing if name and f'_{name.upper()}_' in f'{n}_')
     ranked = sorted(longer, key=lambda name: (not name.startswith('CUSTOM_'), len(name), name))
     own = 'Names of your own begin with CUSTOM_'

@@ -119,7 +119,7 @@ def _find_completed_successors(
     """Return the UUIDs of the successors that an interrupted replacement has completed.
 
     A successor is complete once the provider whose place it takes has no inventory and no consumer.
-    None is before ``new`` has its final name and each provider left below ``old`` a successor.
+    There is none before ``new`` has its final name, and each provider left in ``old`` a successor.
 
     :param successors: for each provider that is deleted, the UUID of the one that takes its place
     :param final_name: of the new provider after the replacement
