@@ -165,7 +165,7 @@ def _find_first_fault(body: object) -> Mapping[str, object]:
 
 
 def _extract_sentence(fault: Mapping[str, object]) -> str:
-    """Return the last paragraph of the ``detail`` of a fault, with the refused field before it, if any."""
+    """Return the last paragraph of the ``detail`` of a fault, behind the refused field, if any."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     # The rest is the JSON schema that the request does not satisfy, over dozens of lines.
     detail, _, schema = detail.partition('Failed validating')
