@@ -44,7 +44,7 @@ def suggest_similar(unknown: str | Iterable[str], words: Iterable[str]) -> str:
 def find_closest_words(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
     """Return the words that are most similar to each unknown one, if any are similar.
 
-    :return: of each unknown word all that are equally similar, three at most
+    :return: of each unknown word at most three, which are equally similar
     """
     candidates, near = list(words), dict[str, None]()
     for word in unknown:

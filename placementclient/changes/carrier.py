@@ -191,7 +191,7 @@ class Carrier(Inspector):
         return RemainingChange(live, merged.operations, merged.obstacles)
 
     def verify_reshape_result(self, change: Change) -> None:
-        """Read the result of the request of an atomic change right after it, and compare it.
+        """Compare the result of an atomic change's request with the plan, right after the request.
 
         :raises VerificationFailed: if it is not complete or not right
         """
@@ -346,7 +346,7 @@ class Carrier(Inspector):
         return replace(make_result(change, state, reason), reason=message)
 
     def _remove_unused_preparation(self, change: Change) -> bool:
-        """Take back the preparation of a begun change that is not made; return whether it was."""
+        """Return whether an atomic change is begun but not made; if so, take its preparation back."""
         current = self.get_latest_version(change)
         preparation = phases.make_preparation(current)
         if preparation is None or not self.is_begun(change):

@@ -93,7 +93,7 @@ def _list_trait_removals(before: Snapshot, after: Snapshot) -> Iterator[ops.Oper
 
 
 class _Positions:
-    """The names and parents of providers after each operation so far, each of which is valid."""
+    """The names and parents of providers, as they are after the operations so far."""
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self._before, self._after = before, after

@@ -42,9 +42,9 @@ def is_retained_consumer(obstacle: Finding) -> bool:
 def find_unplanned_parts(
     planned: ProviderState, live: ProviderState, *, is_own_position: bool = False
 ) -> Iterator[Finding]:
-    """Yield an obstacle for each facet in which a live provider has more than planned.
+    """Yield an obstacle for each facet that has more than planned, and for a new name or parent.
 
-    So for another name or parent. Whatever others have taken off the provider is no obstacle.
+    Whatever others have taken off the provider is no obstacle.
 
     :param is_own_position: whether this plan has written the live name and parent
     """

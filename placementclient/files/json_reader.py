@@ -106,10 +106,10 @@ class JSONReader:
                 raise self._make_error('too large', self._find_line_and_column(start))
         return Token(kind, part, start)
 
-    def _read_value(self, token: Token, level: int) -> object:
+    def _read_value(self, token: Token, depth: int) -> object:
         """Return the value that begins with a token.
 
-        :param level: how deeply a mapping or a sequence would be nested, from 1
+        :param depth: how deeply a mapping or a sequence would be nested, from 1
         :raises NotJSON: if no value begins with it
         """
         if token.kind == 'text':
@@ -121,12 +121,12 @@ class JSONReader:
                 raise self._make_error(LONG_NUMBER, self._find_line_and_column(token.start))
             number: object = loads(token.part)
             return number
-        if level > MOST_LEVELS:
+        if depth > MOST_LEVELS:
             raise self._make_error(NESTED, self._find_line_and_column(token.start))
         if token.part == '{':
-            return self._read_mapping(level)
+            return self._read_mapping(depth)
         if token.part == '[':
-            return self._read_sequence(level)
+            return self._read_sequence(depth)
         raise NotJSON(self._find_line_and_column(token.start))
 
     def _read_string(self, token: Token) -> str:
@@ -139,7 +139,7 @@ class JSONReader:
             raise NotJSON(self._find_line_and_column(token.start)) from None
         return text
 
-    def _read_mapping(self, level: int) -> MarkedDict:
+    def _read_mapping(self, depth: int) -> MarkedDict:
         """Return the mapping whose brace was read last; raise :class:`NotJSON` if it is broken."""
         result = MarkedDict()
         result.places = {}
@@ -151,7 +151,7 @@ class JSONReader:
             if key in result:
                 raise self._make_error(f'{key} appears twice', place)
             self._read_separator(':')
-            result[key] = self._read_value(self._read_token(), level + 1)
+            result[key] = self._read_value(self._read_token(), depth + 1)
             result.places[key] = place
             if self._read_separator(',}') == '}':
                 break
@@ -160,14 +160,14 @@ class JSONReader:
                 raise NotJSON(self._find_line_and_column(token.start))
         return result
 
-    def _read_sequence(self, level: int) -> MarkedList:
+    def _read_sequence(self, depth: int) -> MarkedList:
         """Return the list whose bracket was read last; raise :class:`NotJSON` if it is broken."""
         result = MarkedList()
         result.places = {}
         token = self._read_token()
         while token.part != ']':
             result.places[len(result)] = self._find_line_and_column(token.start)
-            result.append(self._read_value(token, level + 1))
+            result.append(self._read_value(token, depth + 1))
             if self._read_separator(',]') == ']':
                 break
             token = self._read_token()

@@ -163,7 +163,7 @@ def refuse_unwritable_path(path: str) -> None:
 
 
 def _explain_unwritable(target: str, folder: str) -> str:
-    """Return the reason why a file in a folder, or a device, cannot be written; or nothing."""
+    """Return why ``target``, a file in a folder or a device, cannot be written; or nothing."""
     if os.path.exists(target) and not os.path.isfile(target):
         return '' if os.access(target, os.W_OK) else os.strerror(errno.EACCES)
     try:

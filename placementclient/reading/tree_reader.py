@@ -38,6 +38,7 @@ def read_trees(
 
     :param trees: names, UUIDs, or patterns of names of providers; none: everything
     :param traits: whether to read traits; so ``aggregates`` and ``allocations``
+    :param workers: how many trees to read at the same time
     """
     client.require_feature('', SINCE)
     chosen = {'traits': traits, 'aggregates': aggregates}

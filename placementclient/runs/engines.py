@@ -61,6 +61,7 @@ def apply(
     :param backward: roll the plan back instead
     :param trees: names or UUIDs of roots, to choose changes; none: all
     :param limit: change at most this many trees, not counting those that are done already
+    :param workers: how many trees to work on at the same time
     :param max_failures: start no more trees after this many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
     :param warn: called with a sentence that the operator must see while the run goes on

@@ -58,7 +58,7 @@ def read_assignments(path: str) -> list[AssignmentRow]:
 
 
 def refuse_filled_assignments(path: str | None, overwrite: bool) -> None:
-    """Refuse to write assignments over a file in which somebody has filled in a row.
+    """Refuse a file of assignments with a row that somebody has filled in, unless ``overwrite``.
 
     :param path: ``None``: nothing is written
     """

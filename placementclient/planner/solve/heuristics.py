@@ -156,7 +156,7 @@ def _place_group(
 
 
 def _take_room(free: list[int], demands: Sequence[Demand], most: int) -> int:
-    """Take the room for equal items off the bins that an option needs; return their number.
+    """Take the room for equal items off the bins of an option; return the number of these items.
 
     :param free: the free amount of each bin
     :param demands: of the option
