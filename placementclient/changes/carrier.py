@@ -346,7 +346,7 @@ class Carrier(Inspector):
         return replace(make_result(change, state, reason), reason=message)
 
     def _remove_unused_preparation(self, change: Change) -> bool:
-        """Return whether an atomic change is begun but not made; if so, take its preparation back."""
+        """Return whether an atomic change is begun but unmade; if so, take back its preparation."""
         current = self.get_latest_version(change)
         preparation = phases.make_preparation(current)
         if preparation is None or not self.is_begun(change):

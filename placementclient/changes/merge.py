@@ -225,7 +225,7 @@ class Merge:
         return gains[uuid][name] + (live.used(name) if live else 0)
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
-        """Return whether usage after the change exceeds both the capacity and the reviewed usage."""
+        """Return whether usage after the change exceeds the capacity and the reviewed usage."""
         reviewed = self._get_reviewed_usage(state.uuid, name, gains)
         return self._find_usage_after(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 

@@ -78,7 +78,7 @@ def capture(
     # Before the reading, during which the token may expire.
     origin = make_origin(client)
     if client.snapshot_reader is not None:
-        snapshot = _capture_from_tables(client, client.snapshot_reader, trees)
+        snapshot = _capture_from_database(client, client.snapshot_reader, trees)
         if progress:
             for root in snapshot.roots():
                 progress(root.name)
@@ -134,7 +134,9 @@ def _find_root(tree: Snapshot) -> ProviderState:
     return next(s for s in tree.providers.values() if s.provider.parent_provider_uuid is None)
 
 
-def _capture_from_tables(client: Client, reader: SnapshotReader, trees: Sequence[str]) -> Snapshot:
+def _capture_from_database(
+    client: Client, reader: SnapshotReader, trees: Sequence[str]
+) -> Snapshot:
     """Read trees from the embedded service's database, after a request that policy may refuse."""
     roots = list(list_tree_members(client, trees)) if trees else None
     if roots is None:

@@ -86,7 +86,7 @@ class Impossible:
     def find_core(self) -> tuple[Sequence[int], bool]:
         """Return the indexes of items that have no solution together, and if these are minimal.
 
-        :return: the indexes; True if it is proved that without any of them there is a solution
+        :return: the indexes; True if it is proved that without any single one there is a solution
         """
         if isinstance(self.reason, int):
             return (self.reason,), True
