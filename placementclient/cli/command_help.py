@@ -215,7 +215,7 @@ def _format_option_suggestion(near: Iterable[str]) -> str:
 
 
 def _describe_commands_with_option(option: str) -> str:
-    """Return a sentence with the commands that have an option; empty: none has it."""
+    """Return a sentence on the other commands that have an option; empty: none has it."""
     commands = [
         point.name.replace('_', ' ')
         for point in entry_points.list_entry_points(entry_points.COMMANDS)

@@ -38,7 +38,7 @@ class _StoreInGroup(argparse.Action):
         values: str | Sequence[object] | None,
         option_string: str | None = None,
     ) -> None:
-        """Begin a group, or add the value of an option to the last group."""
+        """Begin a group, or add a value to the last group, or without one to the request."""
         # The check of the microversion reads it.
         setattr(namespace, self.dest, values)
         groups = _get_groups(namespace)

@@ -141,7 +141,7 @@ class PlacementCommand(command.Command):
             out.flush()
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Run the command, also until a signal; log errors, and return the exit status."""
+        """Run the command until its end or a signal; log errors, and return the exit status."""
         self.args = parsed_args
         self._refuse_missing_option_values()
         replace_unencodable_characters(self.app.stdout, self.app.stderr)
