@@ -94,7 +94,7 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """The end of a message on a file that is not such a file."""
+        """The end of a message on a file of another kind: how to get one of this kind, if known."""
         return self.source and f'. To {self.source}'
 
     @property

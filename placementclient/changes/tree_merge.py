@@ -167,5 +167,5 @@ def _find_consumer_obstacles(change: Change, live: Snapshot) -> Iterator[Finding
 
 
 def _make_consumer_obstacle(uuid: str, message: str) -> Finding:
-    """Return the obstacle that others have changed a consumer, which apply may plan again."""
+    """Return the obstacle that others have changed a consumer; apply may plan its tree again."""
     return make_obstacle(f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)

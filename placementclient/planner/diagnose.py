@@ -17,7 +17,7 @@ from placementclient.planner.solve.search import Impossible
 def explain_impossible(
     target_state: TargetState, problem: AssignmentProblem, impossible: Impossible
 ) -> PlanRefusal:
-    """Return the causes for which a problem has no solution, with the room of each inventory.
+    """Return the refusal of a problem without a solution: its causes, and the room of each target.
 
     All causes are of one kind, the simplest that applies.
 
