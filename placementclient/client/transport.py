@@ -250,7 +250,7 @@ class _TimedResponse(HTTPResponse):
             self.fp = io.BufferedReader(stream)
 
 
-def _make_timed_pool(
+def _make_timed_pool_class(
     pool: type[connectionpool.HTTPConnectionPool],
 ) -> type[connectionpool.HTTPConnectionPool]:
     """Return a class of pools of urllib3 whose connections make timed responses."""
@@ -260,7 +260,8 @@ def _make_timed_pool(
 
 #: The classes of pools for ``http`` and ``https``.
 _TIMED_POOLS = {
-    scheme: _make_timed_pool(pool) for scheme, pool in poolmanager.pool_classes_by_scheme.items()
+    scheme: _make_timed_pool_class(pool)
+    for scheme, pool in poolmanager.pool_classes_by_scheme.items()
 }
 
 

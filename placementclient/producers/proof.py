@@ -67,7 +67,7 @@ class FreeingProof:
         return result
 
     def refuse_existing_consumers(self, uuids: Iterable[str]) -> None:
-        """Refuse consumers that still exist, although the operator says that they are gone.
+        """Refuse consumers that may still exist, although the operator says that they are gone.
 
         :raises errors.BadArgument: names each with the reason
         """

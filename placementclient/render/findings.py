@@ -103,7 +103,7 @@ def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
 def describe_waiting_subjects(
     cloud: Cloud, subjects: Iterable[str], findings: Iterable[Finding]
 ) -> Iterator[str]:
-    """Yield why there is no finding about each subject that migrates, or is about to move."""
+    """Yield why there is no finding about each subject that is a migration, or about to move."""
     found = {finding.subject for finding in findings}
     for uuid in subjects:
         migration, server = cloud.judge.find_migration(uuid), cloud.servers.get(uuid)
@@ -120,7 +120,7 @@ def describe_waiting_subjects(
 
 
 def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield how many consumers of each host with a leaked allocation are in the lists of Nova."""
+    """Yield how many consumers of each host with an orphaned allocation are in the lists of Nova."""
     known = {*(cloud.lists.servers or ()), *cloud.migration_of_consumer}
     roots = sorted(
         {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.get_name

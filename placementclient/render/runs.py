@@ -73,7 +73,7 @@ def advise_planning_again(
     trees: Iterable[TreeResult | TreeStatus],
     new_path: str,
 ) -> Iterator[str]:
-    """Yield the commands that plan again for the trees that were left alone.
+    """Yield the steps that plan again for the trees that were left alone.
 
     :param plan_path: the file of the plan, which serves as specification
     :param new_path: the file for the new plan

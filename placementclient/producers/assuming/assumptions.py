@@ -99,7 +99,7 @@ def _read_added_count(cursor: Cursor) -> int:
 
 
 def _read_host_template(cursor: Cursor) -> str:
-    """Return a name of hosts, in which only a placeholder for a number may stand in braces."""
+    """Return the template of the names of hosts: in braces only a placeholder for a number."""
     text = cursor.read_text()
     if set(_NUMBER.sub('', text)) & {'{', '}'}:
         raise cursor.make_error('unknown placeholder, known are {n} and with leading zeros {n:03d}')
