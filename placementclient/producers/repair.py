@@ -84,7 +84,7 @@ class RepairProducer(StateProducer):
     def describe_results(
         self, changes: Sequence[Change], results: Sequence[TreeResult], otherwise: str = DONE
     ) -> dict[int, str]:
-        """Return a text about the result of each repair, by its number.
+        """Return a text about the result of each repair, by the number of its finding.
 
         :param results: one for each change that was begun
         :param otherwise: the text about a repair that did not fail
@@ -102,7 +102,7 @@ class RepairProducer(StateProducer):
         }
 
     def describe_failure(self, failure: Exception) -> dict[int, str]:
-        """Return the text that planning failed for each repair, by its number."""
+        """Return the text that planning failed, by the number of the finding of each repair."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
     def _explain_unmade_repair(

@@ -120,7 +120,7 @@ def describe_waiting_subjects(
 
 
 def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield how many consumers of each host with an orphaned allocation are in the lists of Nova."""
+    """Yield how many consumers of each host with an orphan allocation are in the lists of Nova."""
     known = {*(cloud.lists.servers or ()), *cloud.migration_of_consumer}
     roots = sorted(
         {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.get_name
