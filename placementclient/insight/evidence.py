@@ -243,7 +243,7 @@ class EvidenceJudge:
         return Verdict(tuple(freed), tuple(unproved), held, reason, proof=proof)
 
     def explain_movement(self, server: Server) -> str:
-        """Return the reason why a server may be moving now; empty if it is not."""
+        """Return the reason in Nova's records why a server may be moving now; empty if none."""
         for migration in self._of_server.get(server.uuid, ()):
             if not migration.is_over:
                 return migration.retention_reason

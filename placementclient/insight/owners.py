@@ -45,9 +45,9 @@ OTHERS = (
 
 
 def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
-    """Return True if a child in a tree of Nova belongs to another service.
+    """Return True if a provider below a root of Nova belongs to another service.
 
-    So do all providers below such a child. Names, traits and classes show the service.
+    So do all providers below such a one. Names, traits and classes show the service.
     """
     above = snapshot.providers.get(state.provider.parent_provider_uuid or '')
     if above is not None and above.provider.parent_provider_uuid and is_foreign(snapshot, above):

@@ -73,6 +73,7 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         return Units(self.min_unit, self.max_unit, self.step_size)
 
     def admits(self, amount: int) -> bool:
+        """Return whether the units allow an allocation of an amount, whatever is free."""
         return self.units.admits(amount)
 
     def covers(self, other: Inventory) -> bool:

@@ -166,7 +166,7 @@ class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """The long form of a specification.
 
     :param trees: ``None``: those that the sources are in
-    :param together: groups of classes that go to one target, of each consumer
+    :param together: groups of classes of which all amounts of a consumer go to one target
     :param split: whether a consumer's amount of a class may be divided
     :param assignments: the names of files with assignment rows; reading them is the caller's part
     :param additions: new inventories and allocations beside the moves

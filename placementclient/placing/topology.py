@@ -140,5 +140,5 @@ class Topology:
         ]
 
     def list_sharing_providers(self, root_uuid: str) -> list[ProviderState]:
-        """Return the sharing providers of other trees that serve a tree, by name."""
+        """Return the sharing providers of other trees that serve a tree, sorted by name."""
         return self._reached.get(root_uuid, [])

@@ -133,7 +133,8 @@ def assemble_request(
         by_group.setdefault(requirement.group, []).append(requirement)
     wide = by_group.get('', [])
     subtrees = [
-        tuple(names.split(',')) for names in _select_values(wide, RequirementKind.SAME_SUBTREE)
+        tuple(names.split(','))
+        for names in _select_values_of_kind(wide, RequirementKind.SAME_SUBTREE)
     ]
     joint = set().union(*subtrees)
     groups = {
@@ -148,8 +149,8 @@ def assemble_request(
         groups=groups,
         group_policy=policy,
         same_subtree=tuple(subtrees),
-        root_required=_select_values(wide, RequirementKind.ROOT_TRAIT),
-        root_forbidden=_select_values(wide, RequirementKind.NOT_ROOT_TRAIT),
+        root_required=_select_values_of_kind(wide, RequirementKind.ROOT_TRAIT),
+        root_forbidden=_select_values_of_kind(wide, RequirementKind.NOT_ROOT_TRAIT),
     )
 
 
@@ -166,13 +167,15 @@ def select_askable_requirements(retained: Collection[Requirement]) -> frozenset[
 def _build_group_filter(group: Collection[Requirement]) -> Filter:
     return Filter(
         {need.value: need.amount for need in group if need.is_resource},
-        required=_select_values(group, RequirementKind.TRAIT),
-        forbidden=_select_values(group, RequirementKind.NOT_TRAIT),
-        member_of=_select_values(group, RequirementKind.AGGREGATE),
-        forbidden_member_of=_select_values(group, RequirementKind.NOT_AGGREGATE),
-        in_tree=next(iter(_select_values(group, RequirementKind.IN_TREE)), None),
+        required=_select_values_of_kind(group, RequirementKind.TRAIT),
+        forbidden=_select_values_of_kind(group, RequirementKind.NOT_TRAIT),
+        member_of=_select_values_of_kind(group, RequirementKind.AGGREGATE),
+        forbidden_member_of=_select_values_of_kind(group, RequirementKind.NOT_AGGREGATE),
+        in_tree=next(iter(_select_values_of_kind(group, RequirementKind.IN_TREE)), None),
     )
 
 
-def _select_values(group: Collection[Requirement], kind: RequirementKind) -> tuple[str, ...]:
+def _select_values_of_kind(
+    group: Collection[Requirement], kind: RequirementKind
+) -> tuple[str, ...]:
     return tuple(requirement.value for requirement in group if requirement.kind is kind)

@@ -203,7 +203,7 @@ def find_restriction(
 
 
 def choose_departure(state: str, restriction: Restriction | None) -> Departure:
-    """Return the command that moves a server off its host.
+    """Return the departure of a server in a state, and with a restriction or without one.
 
     :param state: of the server, in small letters; empty counts as active
     :param restriction: why Nova does not live-migrate it; ``None``: it does

@@ -58,14 +58,14 @@ def group_alike_hosts(problem: PackingProblem) -> list[AlikeHosts]:
     }
 
     @cache
-    def trim_room(shape: ShapeNumber, room: Amounts) -> Amounts:
+    def find_usable_room(shape: ShapeNumber, room: Amounts) -> Amounts:
         return _find_usable_room(problem, kinds[shape], shape, room)
 
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
     groups: dict[object, AlikeHosts] = {}
     for number in problem.host_numbers:
         host = problem.hosts[number]
-        room = trim_room(host.shape, tuple(max(0, free) for free in host.room))
+        room = find_usable_room(host.shape, tuple(max(0, free) for free in host.room))
         room += tuple(problem.limits[name] - host.members.get(name, 0) for name in names)
         groups.setdefault((host.shape, room), AlikeHosts(host.shape, room)).hosts.append(number)
     for group in groups.values():

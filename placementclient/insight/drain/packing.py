@@ -251,7 +251,7 @@ class Packing:
     def place_servers(
         self, kind: KindNumber, number: HostNumber, option: HostOption, servers: int = 1
     ) -> None:
-        """Take the room for equal servers on a host and on sharing providers.
+        """Take the room that equal servers need by an option, on a host and on sharing providers.
 
         :param servers: their number; -1: free the room of one
         """
@@ -266,7 +266,7 @@ class Packing:
     def occupy_host(
         self, uuid: str, allocations: Allocations, groups: Iterable[str], servers: int = 1
     ) -> None:
-        """Take the room for servers with equal allocations on a host and on sharing providers.
+        """Take the room of allocations on a host and on sharing providers, for equal servers.
 
         :param uuid: of the host
         :param allocations: of one server
