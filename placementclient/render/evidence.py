@@ -36,9 +36,9 @@ def describe_evidence(check_id: str, facts: Mapping[str, object]) -> str:
     return add_names_to_uuids(text, names) if isinstance(names, Mapping) else text
 
 
-def _fill_placeholder(place: re.Match[str], facts: Mapping[str, object]) -> str:
+def _fill_placeholder(placeholder: re.Match[str], facts: Mapping[str, object]) -> str:
     """Return the fact of a placeholder as text, or the placeholder's own text for an empty fact."""
-    key, item, text = place.groups()
+    key, item, text = placeholder.groups()
     value, resource_class = facts[key], facts.get('resource_class')
     if item and isinstance(value, Mapping):
         value = value[item]

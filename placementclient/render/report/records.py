@@ -178,20 +178,20 @@ class Records:
         ]
 
     def _record_provider_change(
-        self, change: ProviderChange, places: Mapping[str, int], fills_after: Fills
+        self, change: ProviderChange, positions: Mapping[str, int], fills_after: Fills
     ) -> list[object]:
         """Return a provider of a plan as a list of what changes.
 
         Position of its name, position of its parent in the change, 1 if it is new, usages before,
         usages after, positions of the traits gained, and of those lost (``page.js``: ``side``).
 
-        :param places: positions of the providers of the change, by UUID
+        :param positions: positions of the providers of the change, by UUID
         :param fills_after: the usages after the change, by class
         """
         was, shall = change.content_before, change.content_after
         return [
             self._add_text(change.name),
-            places.get(change.parent_provider_uuid or '', NOWHERE),
+            positions.get(change.parent_provider_uuid or '', NOWHERE),
             int(change.is_created),
             self._record_fills(contents.measure_provider(was)),
             self._record_fills(fills_after),
