@@ -250,7 +250,7 @@ class EvidenceJudge:
         return server.departure_reason
 
     def _explain_unsettled(self, server: Server, changed: Moment | None) -> str:
-        """Return the reason why the record of a server does not decide; empty if it does.
+        """Return why the record of a server does not decide what may be freed; empty if it does.
 
         :param changed: when Placement has changed the consumer last
         """

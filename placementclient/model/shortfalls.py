@@ -35,7 +35,7 @@ def explain_refusal(
 ) -> str:
     """Return a clause that says why a provider cannot grant an amount; empty if it can.
 
-    :param more: the part of the amount that its consumer does not hold there yet
+    :param more: the part of the amount that the consumer does not hold there yet
     :param taken: an amount of the class that others get before
     """
     inventory = state.inventories.get(resource_class)

@@ -235,7 +235,7 @@ def _find_servers_of_root(cloud: Cloud, root: ProviderState) -> Iterator[Server]
 def _explain_no_replacement(
     cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool
 ) -> str:
-    """Return the reason to check a replacement of a dead provider first; empty if there is none.
+    """Return why the operator has to check a replacement of a provider first; empty if not so.
 
     :param is_by_servers: whether its servers, not its name, show that it is of the node
     :param node: the compute node that would take its place

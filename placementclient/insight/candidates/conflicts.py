@@ -74,7 +74,7 @@ class ConflictSearch(Generic[T]):
         self.is_cut = True
 
     def _add_conflict(self, conflict: frozenset[T]) -> None:
-        """Record a conflict; extend each cover that misses it by each of its requirements."""
+        """Record a conflict; extend each set that has none of its requirements by each of them."""
         self.conflicts = self._sort_sets([*self.conflicts, conflict])
         covers = [cover for cover in self._covers if cover & conflict]
         for cover in self._covers:

@@ -37,7 +37,7 @@ MAX_CONFLICTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The reasons why there are no candidates, or the candidates.
+    """The number of trees with candidates of a request; if there are none, the reasons.
 
     :param offer: the number of trees with candidates of the request
     :param tree_count: the number of all trees

@@ -126,7 +126,7 @@ def add_options(
     fit: ShapeFit,
     limit_indexes: Mapping[str, int],
 ) -> None:
-    """Add to a group of hosts each way to serve a kind of request there.
+    """Add to a group of hosts each way to serve a server of a kind there.
 
     :param limit_indexes: by server group the index of its limit in the room of a host
     :param fit: the facts about servers of the kind on hosts of the group's shape

@@ -10,17 +10,17 @@ from placementclient.placing.requests import Request
 
 
 def make_zone_alias(name: str) -> str:
-    """Return the name that stands for an availability zone among the aggregates of a host."""
+    """Return the alias of an availability zone, which stands for it among a host's aggregates."""
     return f'zone {name}'
 
 
 def make_cell_alias(name: str) -> str:
-    """Return the alias of a cell, which stands for it among the aggregates of a host."""
+    """Return the alias of a cell, which stands for it among a host's aggregates."""
     return f'cell {name}'
 
 
 def make_affinity_group_alias(name: str) -> str:
-    """Return the alias of an affinity group, which stands for it among its host's aggregates."""
+    """Return the alias of an affinity group, which stands for it among a host's aggregates."""
     return f'affinity group {name}'
 
 
@@ -62,7 +62,7 @@ class NovaFacts:
     departures: Mapping[str, Departure] = field(default_factory=dict)
 
     def make_zone_and_cell_aliases(self, host: str) -> frozenset[str]:
-        """Return the names that stand for the zone and the cell of a host among its aggregates."""
+        """Return the aliases of the zone and of the cell of a host."""
         names = [make_zone_alias(self.zones[host])] if host in self.zones else []
         names += [make_cell_alias(self.cells[host])] if self.cells and host in self.cells else []
         return frozenset(names)

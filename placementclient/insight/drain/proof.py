@@ -104,7 +104,7 @@ def _count_fitting_servers(free: int, sizes: Iterable[tuple[int, int]]) -> int:
 
 
 def _find_possible_kinds(problem: PackingProblem) -> set[KindNumber]:
-    """Return the kinds that may have a place, if each host had the most room of its shape."""
+    """Return the kinds of which a server would fit, if each host had the most room of its shape."""
     most = {
         shape: list(map(max, zip(*(problem.hosts[host].room for host in numbers), strict=True)))
         for shape, numbers in problem.hosts_by_shape.items()

@@ -50,7 +50,7 @@ class RoomResult(NamedTuple):
 def find_ordered_moves(
     room: RoomProblem, snapshot: Snapshot, pace: Pace, effort: float
 ) -> RoomResult:
-    """Return the fewest moves that have an order.
+    """Return the fewest moves that make room in some order, and that order.
 
     :param pace: how many servers move at the same time
     :param effort: how long to search, in seconds
