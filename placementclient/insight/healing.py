@@ -113,7 +113,7 @@ def make_amounts_heal(snapshot: Snapshot, server: Server, consumer: Consumer) ->
 def _find_amounts_heal(
     snapshot: Snapshot, server: Server, consumer: Consumer, migrating: Collection[str]
 ) -> Iterator[Heal]:
-    """Yield the heal of a server if its amounts differ from those of its flavor, or cannot be compared.
+    """Yield the heal of a server whose amounts are not known to be those of its flavor.
 
     :param migrating: the UUIDs of the servers of which a migration is not over
     """

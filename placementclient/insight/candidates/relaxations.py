@@ -139,7 +139,7 @@ class RelaxationSearch:
     def _find_needless_drops(
         self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
     ) -> frozenset[Requirement]:
-        """Return the largest set of dropped requirements that a tree meets beside the retained ones."""
+        """Return the largest set of dropped requirements that can be met with the retained ones."""
         ordered = self._matcher.sort_requirements(dropped)
         for size in range(min(len(ordered), MOST_DROPPED)):
             for fewer in combinations(ordered, size):

@@ -204,7 +204,7 @@ def group_by_kind(
 
 
 def _make_shape_fit(request: Request, shape: Shape) -> ShapeFit | None:
-    """Return the facts about servers of a request on hosts of a shape; ``None``: none fits there."""
+    """Return the facts about servers of a request on hosts of a shape; ``None``: they never fit."""
     suitable = shape.find_suitable_providers(request)
     if suitable is None:
         return None
