@@ -75,7 +75,7 @@ def build_additions(
         if device.status not in REMOVED:
             by_host[device.host].append(device)
     managed = {
-        host: _group_devices(host, local, specs.get(host, specs.get('', ())))
+        host: _group_devices_by_provider(host, local, specs.get(host, specs.get('', ())))
         for host, local in sorted(by_host.items())
     }
     for host, grouped in managed.items():
@@ -95,7 +95,7 @@ def build_additions(
             )
 
 
-def _group_devices(
+def _group_devices_by_provider(
     host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec]
 ) -> _HostDevices:
     """Return the devices of a host by the providers that Nova makes of them.

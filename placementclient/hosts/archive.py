@@ -83,7 +83,7 @@ def read_host(path: str) -> HostFacts:
     :raises errors.BadFile: if it is neither, is not complete, or has what it must not have: a link,
         a path that leaves it, more than 64 MiB, a file or a server twice
     """
-    members = {member.name: member for member in _read_members(path)}
+    members = {member.name: member for member in _read_archive_members(path)}
 
     def parse(name: str, parser: Callable[[bytes, str], T], default: T) -> T:
         """Return what a parser makes of a file; the default if there is no such file."""
@@ -157,7 +157,7 @@ def _require_counted_files(path: str, expected: tuple[int, ...], present: tuple[
         raise errors.BadFile(path, f'has {has}, and the host had {had}: {_AGAIN}')
 
 
-def _read_members(path: str) -> Iterator[ArchiveMember]:
+def _read_archive_members(path: str) -> Iterator[ArchiveMember]:
     """Yield the files of a folder or an archive, unless it is too large or has a file twice."""
     size, seen = 0, set[str]()
     with system.translate_system_errors(path, kinds.HOST_FACTS), _translate_damage(path):

@@ -68,7 +68,7 @@ class Supply:
         return has_shared_class or is_isolated or bool(self._request.subtrees)
 
     def _count_servers_by_pool(self, sites: Iterable[Site]) -> dict[tuple[str, int], int]:
-        """Return by UUID and index for how many servers a sharing provider serves a part."""
+        """Return for how many servers a sharing provider serves a part, by UUID and its index."""
         providers = self._topology.snapshot.providers
         return {
             (pool, part): self._count_servers_of_provider(part, providers[pool])

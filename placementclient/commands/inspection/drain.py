@@ -345,7 +345,7 @@ class PlanDrain(base.Lister):
             raise errors.UsageError(
                 f'--lose {number}: only {format_count(len(hosts), "host")} selected'
             )
-        checked = host_failure.check_failures(cloud, hosts, number, self.args.solver_timeout)
+        checked = host_failure.check_host_failures(cloud, hosts, number, self.args.solver_timeout)
         self.ending, *self.explanation = host_failures.describe_host_failures(
             cloud.snapshot, checked
         )

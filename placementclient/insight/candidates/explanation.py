@@ -142,7 +142,9 @@ def _explain_unmet_request(
     # The inventories of the nearest trees show which amounts to try.
     content = dict(index.read_trees(list(nearest_search.find_nearest_trees(most_trees))))
     states = list(chain.from_iterable(content.values()))
-    relaxations = RelaxationSearch(request, matcher, ask, states).find_smallest(corrections)
+    relaxations = RelaxationSearch(request, matcher, ask, states).find_smallest_relaxations(
+        corrections
+    )
 
     # Now it is known which trees the relaxations help, and which of the tried amounts they grant.
     relieved = frozenset[str]().union(*(relaxation.roots for relaxation in relaxations))

@@ -96,13 +96,15 @@ class RelaxationSearch:
         self._request, self._matcher, self._ask, self._states = request, matcher, ask, states
         self._all = frozenset(matcher.requirements)
 
-    def find_smallest(self, corrections: Iterable[frozenset[Requirement]]) -> list[Relaxation]:
+    def find_smallest_relaxations(
+        self, corrections: Iterable[frozenset[Requirement]]
+    ) -> list[Relaxation]:
         """Return relaxations with candidates, from the smallest corrections that lead to any.
 
         :param corrections: minimal sets of requirements to give up, the smallest first
         """
         for _, same_size in groupby(corrections, key=len):
-            changes = [self._make_change(correction) for correction in same_size]
+            changes = [self._make_smallest_change(correction) for correction in same_size]
             if relaxations := list(islice(self._find_relaxations(changes), MAX_RELAXATIONS)):
                 return relaxations
         return []
@@ -114,12 +116,12 @@ class RelaxationSearch:
             # To drop more than is enough is no news.
             if any(less <= change.dropped for less in enough):
                 continue
-            relaxation = self._try_change(change)
+            relaxation = self._make_relaxation(change)
             if relaxation is not None and relaxation.offer.tree_count:
                 enough += [] if change.amounts else [change.dropped]
                 yield relaxation
 
-    def _make_change(self, correction: frozenset[Requirement]) -> _RequestChange:
+    def _make_smallest_change(self, correction: frozenset[Requirement]) -> _RequestChange:
         """Return a change that gives up as little of a correction as possible.
 
         It tries other amounts first. A group has to request a resource: without one it is dropped
@@ -148,7 +150,7 @@ class RelaxationSearch:
                     return dropped.difference(fewer)
         return frozenset()
 
-    def _try_change(self, change: _RequestChange) -> Relaxation | None:
+    def _make_relaxation(self, change: _RequestChange) -> Relaxation | None:
         """Return a change as a relaxation, with its trees; ``None`` if the request is invalid."""
         changed = [replace(need, amount=amount) for need, amount in change.amounts.items()]
         ordered = [

@@ -66,7 +66,7 @@ class HostFailures:
         return min(verdicts, key=list(DrainVerdict).index)
 
 
-def check_failures(
+def check_host_failures(
     cloud: DrainCloud, hosts: Sequence[str], number: int, effort: float = EFFORT
 ) -> HostFailures:
     """Check for hosts that fail together whether their servers have a place on the others.
@@ -77,7 +77,7 @@ def check_failures(
     :param hosts: the UUIDs of their roots
     """
     by_host = cloud.find_servers_by_host(hosts)
-    order = _sort_by_load(cloud, by_host)
+    order = _sort_hosts_by_load(cloud, by_host)
     possible = comb(len(order), number)
     if number > 1:
         few = max(n for n in range(number, len(order) + 1) if comb(n, number) <= MOST)
@@ -127,7 +127,9 @@ def _count_unplaced_servers(
     return unplaced
 
 
-def _sort_by_load(cloud: DrainCloud, by_host: Mapping[str, Sequence[ServerMove]]) -> list[str]:
+def _sort_hosts_by_load(
+    cloud: DrainCloud, by_host: Mapping[str, Sequence[ServerMove]]
+) -> list[str]:
     """Return hosts, first those whose servers need the most of the cloud's free amounts.
 
     :param by_host: the servers of each host, by UUID

@@ -137,7 +137,7 @@ class Packing:
         sizes = {k: sum(n * self._scale.get(name, 0) for name, n in amounts[k]) for k in amounts}
         places: Places = {kind: [] for kind in counts}
         for kind in sorted(counts, key=lambda kind: -sizes[kind]):
-            places[kind] = self._place_kind(kind, counts[kind])
+            places[kind] = self._place_servers_of_kind(kind, counts[kind])
         return places
 
     def find_places(self, counts: Mapping[KindNumber, int], excluded: Iterable[str]) -> Places:
@@ -154,7 +154,7 @@ class Packing:
                         self.place_servers(kind, number, option, -1)
         return places
 
-    def _place_kind(self, kind: KindNumber, count: int) -> list[ServerPlace]:
+    def _place_servers_of_kind(self, kind: KindNumber, count: int) -> list[ServerPlace]:
         """Put so many servers of a kind on the ranked hosts, and return their places.
 
         Each host is filled before the next one, which is the fullest with room among all shapes;

@@ -50,18 +50,18 @@ class PatternModel:
             'Where not every server has a place, how many have one'
         ).CpModel()
         self._groups = groups
-        self._counts = [self._add_counts(problem, group) for group in groups]
+        self._counts = [self._add_piece_counts(problem, group) for group in groups]
         #: The patterns of each group that is filled by patterns, with their numbers of hosts.
         self._repeats = {
             index: self._limit_hosts_to_patterns(index, listed)
             for index, listed in patterns.items()
             if listed
         }
-        self._limit_kinds(problem)
+        self._limit_servers_of_kinds(problem)
         self._limit_pool_usage(problem)
         self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
-    def _add_counts(
+    def _add_piece_counts(
         self, problem: PackingProblem, group: AlikeHosts
     ) -> dict[Piece, cp_model.IntVar]:
         """Add and return the variables for the number of servers of each piece of a group.
@@ -111,7 +111,7 @@ class PatternModel:
             self.model.add(count <= most)
         return repeats
 
-    def _limit_kinds(self, problem: PackingProblem) -> None:
+    def _limit_servers_of_kinds(self, problem: PackingProblem) -> None:
         """Limit the servers of each kind to those of the problem."""
         by_kind = defaultdict[KindNumber, list['cp_model.IntVar']](list)
         for counts in self._counts:

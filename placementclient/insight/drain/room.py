@@ -96,7 +96,7 @@ class RoomProblem:
         # The fewest moves off the hosts so far, by the new servers that they make room for.
         fewest, by_host = {0: 0}, _group_by_host(self.movable)
         for host in self.chosen:
-            steps, before = (0, *self._bound_leaving(host, by_host[host])), fewest
+            steps, before = (0, *self._bound_leaving_by_arrivals(host, by_host[host])), fewest
             fewest = {}
             for placed, moves in before.items():
                 for more, leaving in enumerate(steps):
@@ -104,7 +104,9 @@ class RoomProblem:
                     fewest[total] = min(fewest.get(total, moves + leaving), moves + leaving)
         return fewest.get(self.new_count, 0)
 
-    def _bound_leaving(self, host: HostNumber, on_host: Iterable[AlikeServers]) -> list[int]:
+    def _bound_leaving_by_arrivals(
+        self, host: HostNumber, on_host: Iterable[AlikeServers]
+    ) -> list[int]:
         """Return how many servers at least leave a host before one new server fits, two, and so on.
 
         The list ends where no number is enough. The numbers are lower bounds: where the servers go

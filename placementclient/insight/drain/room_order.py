@@ -50,12 +50,12 @@ def order_moves(
         for _ in range(count)
     ]
     return OrderedMoves(
-        _schedule_groups([moves], new, Ledger(snapshot), pace)
-        or _schedule_groups([[move] for move in moves], new, Ledger(snapshot), pace)
+        _schedule_move_groups([moves], new, Ledger(snapshot), pace)
+        or _schedule_move_groups([[move] for move in moves], new, Ledger(snapshot), pace)
     )
 
 
-def _schedule_groups(
+def _schedule_move_groups(
     groups: Sequence[Sequence[ServerMove]], new: Sequence[Allocations], ledger: Ledger, pace: Pace
 ) -> list[ServerMove] | None:
     """Return groups of moves one after the other, each in waves; ``None`` if that is impossible.

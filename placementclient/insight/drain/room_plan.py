@@ -90,7 +90,7 @@ def decide_room(
     least = group_by_kind(servers, cloud.find_kind_by_lax_request)
     if not is_certain and least != kinds and (strict.bound is None or strict.bound > 1):
         lax = find_fewest_moves(build_room_problem(least), cpsat.Budget(effort))
-    return _combine_results(cloud, packing.placed_count, occupants, strict, lax)
+    return _combine_strict_and_lax(cloud, packing.placed_count, occupants, strict, lax)
 
 
 def _are_free_amounts_enough(
@@ -104,7 +104,7 @@ def _are_free_amounts_enough(
     return all(free[name] >= new.server_count * n for name, n in new.request.totals.items())
 
 
-def _combine_results(
+def _combine_strict_and_lax(
     cloud: DrainCloud, fitting_now: int, occupants: Occupants, strict: RoomResult, lax: FewestMoves
 ) -> RoomDecision:
     """Return the decision from the moves for strict requests and those for lax requests.

@@ -69,7 +69,7 @@ def find_ordered_moves(
     # moves. In all of them a server moves once. With servers that move twice, one move more than
     # the fewest may be enough, whatever has no order: the bound is no higher than that.
     for count in range(fewest.bound, sum(len(alike.servers) for alike in room.movable) + 1):
-        ordered = _order_solutions(room, count, snapshot, pace, budget)
+        ordered = _find_ordered_solution(room, count, snapshot, pace, budget)
         if ordered.moves is not None or ordered.is_cut:
             return RoomResult(ordered.moves, min(count, fewest.bound + 1))
     return RoomResult(None, fewest.bound + 1)
@@ -92,7 +92,7 @@ def find_fewest_moves(room: RoomProblem, budget: cpsat.Budget) -> FewestMoves:
     return FewestMoves(max(least, bound), solution, leaving)
 
 
-def _order_solutions(
+def _find_ordered_solution(
     room: RoomProblem, count: int, snapshot: Snapshot, pace: Pace, budget: cpsat.Budget
 ) -> OrderedMoves:
     """Return the moves of the first solution, out of those with so many moves, that has an order.

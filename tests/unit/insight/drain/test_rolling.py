@@ -164,7 +164,7 @@ def test_each_host_failure_has_the_verdict_of_a_drain():
     for seed in range(100):
         snapshot, _ = oracle.case(seed)
         scene = DrainCloud(snapshot)
-        losses = host_failure.check_failures(scene, scene.hosts, 1)
+        losses = host_failure.check_host_failures(scene, scene.hosts, 1)
         alone = {uuid: decide_drain(scene, [uuid]) for uuid in scene.hosts}
         verdicts = {failure.hosts[0]: failure.verdict for failure in losses.failures}
         for uuid, decision in alone.items():
@@ -176,7 +176,7 @@ def test_too_many_host_failures_are_undetermined(monkeypatch):
     monkeypatch.setattr(host_failure, 'MOST', 3)
     snapshot = cloud(hosts(8, 8, 8, 8, 8), servers(h0=[2], h1=[1]))
     scene = DrainCloud(snapshot)
-    losses = host_failure.check_failures(scene, scene.hosts, 2)
+    losses = host_failure.check_host_failures(scene, scene.hosts, 2)
     assert (losses.verdict, losses.checked, losses.possible) == (DrainVerdict.UNDETERMINED, 3, 10)
     assert losses.worst.hosts == ('h0', 'h1')
 
