@@ -166,7 +166,7 @@ class Rehearsal:
 
     @property
     def exit_status(self) -> ExitStatus:
-        """Return that of the first failed part; else 0, or ``DIFFERS`` if there are differences."""
+        """Return the status of the first part that failed; else 0, or ``DIFFERS``."""
         for outcome in (self.applied, self.rolled_back):
             if outcome.exit_status is not ExitStatus.DONE:
                 return outcome.exit_status

@@ -66,7 +66,7 @@ def make_inventory_advice(
 
 @dataclass(frozen=True, slots=True)
 class HealServer:
-    """Give a server the allocations that it should have, with its own owner.
+    """Give a server the allocations that it should have, with its own project and user.
 
     :param corrects_amounts: whether amounts that it has already become those of its flavor
     """

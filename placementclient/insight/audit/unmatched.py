@@ -48,7 +48,7 @@ def find_unmatched_providers(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _find_roots_without_host(cloud: Cloud) -> Iterator[ProviderState]:
-    """Yield the unknown roots that look like hosts, but for those that other checks report."""
+    """Yield the roots like hosts that Nova and Ironic lack, unless other checks report them."""
     hypervisors = identities.list_nodes_with_uuids(cloud)
     known = {name for hypervisor in hypervisors for name in (hypervisor.uuid, hypervisor.node)}
     known |= {node.uuid for node in cloud.lists.nodes or ()} | _find_reported_uuids(cloud)
@@ -82,7 +82,7 @@ def find_unmatched_hosts(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _find_hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
-    """Yield the hypervisors that are up without a root, but for those that other checks report."""
+    """Yield the hypervisors that are up without a root, unless other checks report them."""
     hypervisors, reported = identities.list_nodes_with_uuids(cloud), _find_reported_uuids(cloud)
     up = {service.host for service in cloud.lists.services or () if service.is_up}
     known = {hypervisor.uuid for hypervisor in hypervisors}

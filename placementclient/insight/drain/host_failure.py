@@ -69,7 +69,7 @@ class HostFailures:
 def check_host_failures(
     cloud: DrainCloud, hosts: Sequence[str], number: int, effort: float = EFFORT
 ) -> HostFailures:
-    """Check for hosts that fail together whether their servers have a place on the others.
+    """Return the failures of so many hosts together after which servers may lack a place.
 
     :param number: how many fail together; at most all
     :param effort: how long to search for what the packing by best fit does not find, for all
