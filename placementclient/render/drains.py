@@ -35,7 +35,7 @@ from placementclient.render.free_amounts import (
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
 _ADD_REQUESTS = 'Add --requests nova, or --requests FILE, to read what they require'
-_WITH_REQUESTS = 'with --requests nova or FILE (see --help)'
+_WITH_REQUESTS = 'with --requests nova, or --requests servers.json --requests migrations.json'
 
 
 class DrainAnswer(NamedTuple):
@@ -294,9 +294,19 @@ def describe_state_assumption(cloud: DrainCloud, moves: Sequence[ServerMove]) ->
     """Yield the warning not to run the commands of a plan that does not know the servers."""
     if moves and not has_known_requests(cloud):
         yield (
-            'The states of the servers are not known. Before you run a command, plan again '
-            f'{_WITH_REQUESTS}'
+            'Not known: the states of the servers, and servers without allocations. Before you run '
+            f'a command, plan again {_WITH_REQUESTS}'
         )
+
+
+def describe_copying(moves: Iterable[ServerMove]) -> Iterator[str]:
+    """Yield how to print the commands of moves alone; wave by wave, if there are several."""
+    if max((move.wave for move in moves), default=1) == 1:
+        yield 'To copy the commands, add: -f value -c command'
+    else:
+        # A terminal of 80 columns does not break it.
+        yield "To copy wave 1, add: -f value -c wave -c command | sed -n 's/^1 //p'"
+        yield 'Begin the next wave when all moves of the one before are over'
 
 
 def list_next_steps(cloud: DrainCloud, findings: Iterable[Finding]) -> list[str]:

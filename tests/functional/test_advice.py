@@ -169,7 +169,7 @@ def test_a_host_with_an_unconfirmed_resize_is_empty_once_the_resize_is_confirmed
     drained = placement('resource provider drain plan compute0')
     *_, step, again = drained.stderr.splitlines()
     assert drained.status == 5
-    assert again == '  4. Plan again with --requests nova or FILE (see --help)'
+    assert again.startswith('  4. Plan again with --requests nova, or --requests servers.json ')
     lists = {
         'servers': [server('s', 'compute1', 'VERIFY_RESIZE', **DETAILS)],
         'migrations': [migration('m', 's', 'compute0', 'compute1', 'finished')],

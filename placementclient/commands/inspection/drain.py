@@ -214,7 +214,7 @@ class PlanDrain(base.Lister):
         steps = answer.next_steps
         self.next_steps = (*drain_lists.list_commands_for_lists(steps), *steps)
         if self.args.formatter == 'table' and self.app.stdout.isatty():
-            self.explanation.append('To copy the commands, add: -f value -c command')
+            self.explanation += drains.describe_copying(answer.moves)
         self.warn([*drains.describe_state_assumption(cloud, answer.moves)])
         # What it prints may go to a shell: only the moves of this plan.
         has_first_steps = self.args.formatter != 'value'

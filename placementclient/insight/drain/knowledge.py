@@ -2,7 +2,6 @@
 """The requests of servers, from lists of Nova."""
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -180,8 +179,8 @@ class _RequestReader:
     affine: Mapping[str, str]
     requests: dict[str, Request] = field(default_factory=dict)
     least: dict[str, Request] = field(default_factory=dict)
-    #: The number of servers by the reason why only their allocations are known.
-    _unknown: Counter[str] = field(default_factory=Counter)
+    #: The UUIDs of servers by the reason why only their allocations are known.
+    _unknown: dict[str, list[str]] = field(default_factory=dict)
     _filtered: int = 0
     _imageless: list[Server] = field(default_factory=list)
 
@@ -190,7 +189,7 @@ class _RequestReader:
         image, missing = self.images.find_image(server)
         asked = self._build_request(server, image)
         if isinstance(asked, str):
-            self._unknown[asked] += 1
+            self._unknown.setdefault(asked, []).append(server.uuid)
             return
         allocations = self.snapshot.consumers[server.uuid].allocations
         request = parse_request(asked)._replace(
@@ -249,8 +248,9 @@ class _RequestReader:
                 f'{parts}. Without --images, a new host needs all traits and aggregates of the old '
                 'one'
             )
-        for reason, number in sorted(self._unknown.items()):
-            yield f'For {format_count(number, "server")} only the allocations count: {reason}'
+        for reason, uuids in sorted(self._unknown.items()):
+            servers = f'{format_count(len(uuids), "server")} ({join_names(uuids, 3)})'
+            yield f'For {servers} only the allocations count: {reason}'
         if self._filtered:
             yield (
                 f'Not counted: what the flavors of {format_count(self._filtered, "server")} ask of '

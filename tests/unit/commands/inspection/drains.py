@@ -7,8 +7,9 @@ from tests.unit.insight.clouds import cloud, consumer, detailed, provider
 
 RACK = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
 NO_STATES = (
-    'The states of the servers are not known. Before you run a command, plan again with --requests '
-    'nova or FILE (see --help)\n'
+    'Not known: the states of the servers, and servers without allocations. Before you run a '
+    'command, plan again with --requests nova, or --requests servers.json --requests '
+    'migrations.json\n'
 )
 AGAIN = 'Plan again with the same command; if it reads files, make them anew first'
 HOSTS = [provider(name, VCPU=8) for name in ('compute1', 'compute2')]

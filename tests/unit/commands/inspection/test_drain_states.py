@@ -134,7 +134,7 @@ def test_a_consumer_on_several_hosts_is_one_next_step(plan, tmp_path, monkeypatc
         'Next:\n  1. openstack server list --all-projects --long -f json > servers.json\n'
         f'  2. {MAKE_MIGRATIONS}\n  3. placement '
     ) in result.stderr
-    again = 'Plan again with --requests nova or FILE (see --help)'
+    again = 'Plan again with --requests nova, or --requests servers.json --requests migrations.json'
     assert f'  4. {again}\n' in result.stderr
     # The command to make a list would replace one that is there.
     (tmp_path / 'servers.json').touch()
@@ -143,11 +143,16 @@ def test_a_consumer_on_several_hosts_is_one_next_step(plan, tmp_path, monkeypatc
 
 def test_a_drain_on_a_terminal_says_how_to_copy_its_commands(plan, monkeypatch):
     hint = 'To copy the commands, add: -f value -c command\n'
-    consumers = [consumer('s1', compute1={'VCPU': 1})]
+    consumers = [consumer(uuid, compute1={'VCPU': 1}) for uuid in ('s1', 's2')]
     assert hint not in plan(consumers).stderr
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     assert hint in plan(consumers).stderr
     assert hint not in plan(consumers, '-f value -c command').stderr
+    waves = plan(consumers, '--per-host 1').stderr
+    first = "To copy wave 1, add: -f value -c wave -c command | sed -n 's/^1 //p'\nBegin the next "
+    assert (hint in waves, first in waves) == (False, True)
+    lines = plan(consumers, '--per-host 1 -f value -c wave -c command').stdout.splitlines()
+    assert [line.partition(' openstack ')[0] for line in lines] == ['1', '2']
 
 
 def test_a_class_without_free_amounts_has_none_afterwards(plan):

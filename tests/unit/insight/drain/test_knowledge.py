@@ -108,7 +108,7 @@ def test_a_server_with_allocations_outside_the_snapshot_stays():
 def test_drain_counts_only_allocations_of_servers_whose_request_is_not_known(changes, reason):
     decision, remarks = answer(two_hosts(), [detailed('s0') | changes])
     assert decision.verdict is DrainVerdict.DEPENDS
-    assert remarks[0] == f'For 1 server only the allocations count: {reason}'
+    assert remarks[0] == f'For 1 server (s0) only the allocations count: {reason}'
 
 
 def test_a_server_with_devices_takes_the_place_of_devices():
