@@ -44,8 +44,9 @@ def explain_refusal(
     free = state.free(resource_class) - taken
     if more > max(free, 0):
         return f'{state.name} has no room: {more} {resource_class} needed, {max(free, 0)} free'
-    if not inventory.admits(amount):
-        return f'{state.name} does not grant {amount} {resource_class} at once'
+    if limits := inventory.units.list_violated_limits(amount):
+        units = ', '.join(f'{limit} {getattr(inventory, limit)}' for limit in limits)
+        return f'{state.name} does not grant {amount} {resource_class} at once ({units})'
     return ''
 
 

@@ -32,9 +32,17 @@ _LEFT = (
 )
 _LISTS = {'servers': 'GET /servers/detail?all_tenants=1', 'migrations': 'GET /os-migrations'}
 _WAIT = 'Wait for the migrations, or confirm or revert them: openstack server migration list'
-_EVACUATE = 'Migrate or evacuate the servers: placement resource provider drain plan {}'
 _GONE = 'For consumers that you know to be gone, purge with --gone UUID'
 _FORCE = 'As a last resort, purge the host with all its allocations: --force'
+
+
+def list_ways_to_empty(host: str) -> tuple[str, str]:
+    """Return the steps that move the servers of a host away."""
+    drain = f'placement resource provider drain plan {shlex.quote(host)}'
+    return (
+        f'If the host is alive, migrate its servers: {drain}',
+        'If it is dead, evacuate each of them: openstack server evacuate SERVER',
+    )
 
 
 class Objection(NamedTuple):
@@ -126,7 +134,7 @@ class PurgeRefused(errors.PlacementError):
         self.next_steps = (
             *([lists] if missing else ()),
             *([_WAIT] if True in is_final else ()),
-            *([_EVACUATE.format(shlex.quote(host))] if False in is_final else ()),
+            *(list_ways_to_empty(host) if False in is_final else ()),
             _GONE,
             *([_FORCE] if False in is_final else ()),
         )

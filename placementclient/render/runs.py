@@ -93,11 +93,9 @@ def advise_planning_again(
         obstacles.append(tree.reason.partition(IMPOSSIBLE)[2])
         restorations.append(_suggest_restoring_total(planned, obstacles[-1]))
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
-    if any(restorations):
-        yield from _suggest_restorations(list(filter(None, restorations)), plan_path)
     plan_again = (
-        f'{"Or plan" if any(restorations) else "Plan"} again for the trees that were left alone, '
-        f'with the specification and the assignments in {plan_path}'
+        'Plan again for the trees that were left alone, with the specification and the assignments '
+        f'in {plan_path}'
     )
     others = [o for o, r in zip(obstacles, restorations, strict=True) if o and not r]
     if others:
@@ -107,9 +105,7 @@ def advise_planning_again(
     if all(obstacles):
         # With what the plan has of the specification, the command fails for the same reason.
         spec_path = 'CORRECTED.yaml'
-        plan_again = (
-            f'{"Or" if any(restorations) else "Then"} plan again with a corrected specification'
-        )
+        plan_again = f'{"Then plan" if others else "Plan"} again with a corrected specification'
         options += _list_assignment_options(plan.recipe)
     elif any(obstacles):
         options.append('--skip-infeasible')
@@ -118,6 +114,9 @@ def advise_planning_again(
         f'{plan_again}: placement resource provider reshape plan '
         f'--spec {shlex.quote(spec_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
     )
+    # Last: it may undo what somebody has done on purpose.
+    if any(restorations):
+        yield from _suggest_restorations(list(filter(None, restorations)), plan_path)
 
 
 def _list_assignment_options(recipe: Recipe[Spec]) -> list[str]:
@@ -144,8 +143,9 @@ def _suggest_restoring_total(planned: Change | None, obstacle: str) -> str:
     provider, name = shlex.quote(match['provider']), match['name']
     total = state.inventories[name].total
     return (
-        f'{match["provider"]} has {match["total"]} {name} now; the plan moves {match["moved"]}: '
-        f'placement resource provider inventory set {provider} --amend --resource {name}={total}'
+        f'Or, unless that was on purpose, set it back. {match["provider"]} has {match["total"]} '
+        f'{name} now; the plan moves {match["moved"]}: placement resource provider '
+        f'inventory set {provider} --amend --resource {name}={total}'
     )
 
 

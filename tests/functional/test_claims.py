@@ -240,8 +240,8 @@ def test_resize_changes_amounts_and_keeps_everything_else(client, placement, kin
 @pytest.mark.parametrize(
     ('arguments', 'sentence'),
     [
-        ('--resource VCPU=17', 'does not grant 17 VCPU at once'),
-        ('--resource MEMORY_MB=300', 'does not grant 300 MEMORY_MB at once'),
+        ('--resource VCPU=17', 'does not grant 17 VCPU at once (max_unit 16)'),
+        ('--resource MEMORY_MB=300', 'does not grant 300 MEMORY_MB at once ('),
         ('--resource DISK_GB=500', 'storage has no room: 490 DISK_GB needed, 489 free'),
         (
             '--resource VGPU=1',

@@ -246,9 +246,11 @@ def test_a_refused_purge_lists_no_change_and_says_who_is_needed(client, placemen
         'Refused: 4 of 5 consumers may still need compute0. Nothing is deleted (exit 1)\n'
         'Next:\n'
         '  1. Wait for the migrations, or confirm or revert them: openstack server migration list\n'
-        '  2. Migrate or evacuate the servers: placement resource provider drain plan compute0\n'
-        '  3. For consumers that you know to be gone, purge with --gone UUID\n'
-        '  4. As a last resort, purge the host with all its allocations: --force\n',
+        '  2. If the host is alive, migrate its servers: placement resource provider drain plan '
+        'compute0\n'
+        '  3. If it is dead, evacuate each of them: openstack server evacuate SERVER\n'
+        '  4. For consumers that you know to be gone, purge with --gone UUID\n'
+        '  5. As a last resort, purge the host with all its allocations: --force\n',
     )
 
 

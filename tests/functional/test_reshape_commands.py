@@ -175,9 +175,13 @@ def test_apply_names_the_command_that_plans_a_changed_tree_again(placement, clou
     assert (tree['tree'], tree['state']) == ('compute1', 'left alone')
     command = 'resource provider reshape plan --spec plan.json --tree compute1 -o plan-2.json'
     corrected = command.replace('plan.json', 'CORRECTED.yaml --assignments gpu-map.csv')
-    assert f'Or plan again with a corrected specification: placement {corrected}\n' in left.stderr
     grown = 'resource provider inventory set compute1 --amend --resource VGPU=8'
     steps = left.stderr[left.stderr.index('Next:') :]
+    # What undoes a change of another comes last.
+    first = f'  1. Plan again with a corrected specification: placement {corrected}\n'
+    assert steps.startswith(
+        f'Next:\n{first}  2. Or, unless that was on purpose, set it back. compute1 has '
+    )
     assert f'compute1 has 7 VGPU now; the plan moves 8: placement {grown}\n' in steps
     assert steps.count('VGPU now') == 1
     assert 'are moved off' not in steps

@@ -88,7 +88,7 @@ class ListUsage(base.Lister):
                 f'Not in the table: {facts.format_amounts_with_units(unlisted)}. Placement counts '
                 'it as used, and no consumer has it'
             )
-        self._hint_at_name_option(by)
+        self._explain_columns(by)
         self.spare_columns = (
             *(('resource_class',) if len(classes) == 1 else ()),
             *(('percent', 'project') if by == 'consumer' else ()),
@@ -103,8 +103,8 @@ class ListUsage(base.Lister):
             if getattr(self.args, option) and not has_column:
                 raise errors.UsageError(f'--{option} is for --by {subject}')
 
-    def _hint_at_name_option(self, subject: str) -> None:
-        """Log a hint at the option that adds names of projects, users or servers.
+    def _explain_columns(self, subject: str) -> None:
+        """Log a hint at the option that adds names, or at what the percentage of a host is.
 
         :param subject: the subject of the rows, such as ``project`` or ``consumer``
         """
@@ -112,6 +112,8 @@ class ListUsage(base.Lister):
         if option and not getattr(self.args, option) and self.app.stderr.isatty():
             service = 'nova' if subject == 'consumer' else 'keystone'
             self.log_hint(f'Names of {option}: add --{option} {service}, or --{option} FILE')
+        if subject == 'host' and self.app.stderr.isatty():
+            self.log_hint('percent: of the capacity of all providers, not of the host')
 
     def _read_names(self, subject: str) -> Mapping[str, str]:
         """Return names by ID, from the list of ``--projects``, ``--users`` or ``--servers``.

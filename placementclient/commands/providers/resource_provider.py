@@ -225,8 +225,10 @@ class DeleteResourceProvider(base.CreateOrDeleteCommand):
             refusal.next_steps = (f'See what would be deleted with the children: {purge}',)
             raise
         except errors.ProviderInUse as refusal:
+            from placementclient.producers.purge import list_ways_to_empty
+
             refusal.next_steps = (
-                f'Migrate or evacuate the servers: placement resource provider drain plan {name}',
+                *list_ways_to_empty(self.args.provider),
                 f'See the allocations that are left: {purge}',
             )
             raise

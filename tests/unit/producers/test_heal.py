@@ -43,7 +43,8 @@ def test_heal_refuses_an_amount_that_the_host_does_not_grant(limits):
     live = host(**limits)
     after, notes = heal_servers(live, [server('a')], ())
     assert after.consumers == live.consumers
-    reason = 'host does not grant 2 VCPU at once'
+    [(limit, number)] = limits.items()
+    reason = f'host does not grant 2 VCPU at once ({limit} {number})'
     assert notes == [Finding('failed', 'consumer a', {}, reason=reason)]
 
 

@@ -95,10 +95,18 @@ def test_an_objection_says_which_list_was_not_given(known, kind, reason):
 @pytest.mark.parametrize(
     ('known', 'objections', 'steps'),
     [
-        ((), ['x', 'y'], 'Give the answers of GET /servers|Migrate|For c|As a last resort'),
-        (('servers', 'migrations'), ['x'], 'Migrate|For c|As a last resort'),
+        (
+            (),
+            ['x', 'y'],
+            'Give the answers of GET /servers|If the host|If it is|For c|As a last resort',
+        ),
+        (('servers', 'migrations'), ['x'], 'If the host|If it is|For c|As a last resort'),
         (('servers',), ['final'], 'Give the answers of GET /os|Wait|For c'),
-        (('servers', 'migrations'), ['final', 'x'], 'Wait|Migrate|For c|As a last resort'),
+        (
+            ('servers', 'migrations'),
+            ['final', 'x'],
+            'Wait|If the host|If it is|For c|As a last resort',
+        ),
     ],
 )
 def test_a_refusal_names_the_next_steps(known, objections, steps):

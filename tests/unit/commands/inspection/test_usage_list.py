@@ -92,7 +92,7 @@ def test_usage_list_says_on_a_terminal_how_to_see_names(placement, file, tmp_pat
     for options, sentence in (
         ('--by project', hint.format('project')),
         ('--by user', hint.format('user')),
-        ('--by host', ''),
+        ('--by host', 'percent: of the capacity of all providers, not of the host\n'),
         (f'--projects {projects}', ''),
     ):
         shown = placement(LIST.format(file=file) + options).stderr

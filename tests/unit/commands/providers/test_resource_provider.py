@@ -194,9 +194,10 @@ DELETE = {
         [delete(PATH, fault(409, 'Allocations exist', 'placement.resource_provider.inuse'))],
         stderr='Allocations exist (HTTP 409) [placement.resource_provider.inuse, req-1]\n'
         'Next:\n'
-        '  1. Migrate or evacuate the servers: placement resource provider drain plan '
+        '  1. If the host is alive, migrate its servers: placement resource provider drain plan '
         f'{RP}\n'
-        '  2. See the allocations that are left: placement resource '
+        '  2. If it is dead, evacuate each of them: openstack server evacuate SERVER\n'
+        '  3. See the allocations that are left: placement resource '
         f'provider purge {RP} --dry-run\n',
         status=1,
     ),
