@@ -193,7 +193,7 @@ class PlanDrain(base.Lister):
             meaning = 'new servers may come to all of'
             self.warn([*drains.describe_child_arguments(snapshot, names, meaning)])
             self.warn([*drains.describe_hosts_without_cell(cloud, ())])
-            hosts, answer = [], self._plan_room(cloud, hosts)
+            hosts, answer = [], self._plan_room_for_flavor(cloud, hosts)
         else:
             self.warn(
                 [
@@ -221,7 +221,7 @@ class PlanDrain(base.Lister):
         return drain_moves.list_moves(cloud, answer, has_first_steps=has_first_steps)
 
     def _set_exit_status(self, verdict: DrainVerdict, cells_down: Sequence[Finding]) -> None:
-        """Set the exit status of a verdict: a yes is not certain while cells are down."""
+        """Set the exit status of a verdict; a ``yes`` is an error while cells of Nova are down."""
         self.exit_status = _EXIT_STATUSES[verdict]
         if cells_down:
             self.exit_status = self.exit_status or errors.ExitStatus.ERROR
@@ -307,7 +307,7 @@ class PlanDrain(base.Lister):
         remedies = enough.find_remedies(cloud, hosts, decision.strict) if is_no else []
         return drains.answer_drain(cloud, hosts, decision, remedies)
 
-    def _plan_room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+    def _plan_room_for_flavor(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         """Plan the moves after which the servers of ``--for-flavor`` fit on hosts."""
         from placementclient.insight.drain import moves, room_plan
         from placementclient.placing.requests import parse_request
@@ -336,7 +336,7 @@ class PlanDrain(base.Lister):
         return new_servers.answer_new_servers(cloud, new, decision)
 
     def _check_losses(self, cloud: DrainCloud, hosts: Sequence[str]) -> HostFailures:
-        """Find which ``--lose`` hosts cannot fail together; set the last sentences."""
+        """Check the failures of ``--lose`` hosts at once; set the last sentences of the command."""
         from placementclient.insight.drain import host_failure
         from placementclient.render import host_failures
 

@@ -34,10 +34,9 @@ _MAKE_LISTS = {
 class NovaLists(NamedTuple):
     """The lists that ``--requests`` names.
 
-    :ivar document: the lists, as one answer of Nova or an object with several; ``None`` without
-        the option
+    :ivar document: each list by its name, such as ``servers``; ``None`` without the option
     :ivar source: the files, or the word for Nova, for errors
-    :ivar paths: the file of each list that is in an object, or in one of several files
+    :ivar paths: the file of each list, by the name of the list; empty if Nova was asked
     """
 
     document: object
@@ -111,7 +110,7 @@ def format_audit_command(command: PlacementCommand, lists: NovaLists) -> str:
 
 
 def make_repair_choice(command: PlacementCommand, lists: NovaLists) -> RepairChoice:
-    """Return a choice of the command that repairs a finding, with the files of ``--requests``."""
+    """Return the function that chooses the command to repair a finding, or the reason for none."""
     from placementclient.render.repairs import Invocation, choose_command_or_reason
 
     files = [
@@ -122,7 +121,7 @@ def make_repair_choice(command: PlacementCommand, lists: NovaLists) -> RepairCho
 
 
 def list_commands_for_lists(next_steps: Iterable[str]) -> Iterator[str]:
-    """Yield a command for each list that next steps name, and that no file has yet."""
+    """Yield the command that makes each list which next steps name and whose file is missing."""
     steps = ' '.join(next_steps)
     for option, make in _MAKE_LISTS.items():
         # A file that is there may have a better list.
