@@ -70,7 +70,8 @@ def test_a_host_is_compared_with_the_file_of_its_nova_compute(
         ('compute0', 2, "--compute-conf: 'compute0' is not <host>=<file>"),
         ('computeO={}', 1, "No resource provider has the name or UUID 'computeO'"),
         ('compute0=nowhere.conf', 1, 'nowhere.conf'),
-        ('compute0={bad}', 1, "bad.conf:2: cpu_allocation_ratio: 'much' is no ratio"),
+        ('compute0={much}', 1, "much.conf:2: cpu_allocation_ratio: 'much' is no ratio"),
+        ('compute0={inf}', 1, "inf.conf:2: cpu_allocation_ratio: 'inf' is no ratio"),
     ],
 )
 def test_a_bad_file_of_a_nova_compute_is_refused(
@@ -78,7 +79,9 @@ def test_a_bad_file_of_a_nova_compute_is_refused(
 ):
     build(client, hosts=1)
     (tmp_path / 'nova.conf').write_text('[DEFAULT]\n')
-    (tmp_path / 'bad.conf').write_text('[DEFAULT]\ncpu_allocation_ratio = much\n')
-    argument = argument.format(tmp_path / 'nova.conf', bad=tmp_path / 'bad.conf')
+    bad = {value: tmp_path / f'{value}.conf' for value in ('much', 'inf')}
+    for value, path in bad.items():
+        path.write_text(f'[DEFAULT]\ncpu_allocation_ratio = {value}\n')
+    argument = argument.format(tmp_path / 'nova.conf', **bad)
     result, _ = _audited(placement, '--compute-conf', argument)
     assert (result.status, sentence in result.stderr) == (status, True), result

@@ -234,6 +234,7 @@ def test_each_run_says_what_it_does_and_not_what_earlier_runs_did(placement, clo
     }
     assert printed['apply'][0].startswith('2 providers to create, 1 to change')
     assert printed['apply again'][0] == '1 already applied'
+    assert printed['apply again'][-1] == f'Next: placement {PREFIX} verify plan.json'
     said = 'plan.json.journal says that all is applied already'
     assert printed['apply unconfirmed'][0] == said
     assert printed['rollback'][-1] == '1 rolled back'

@@ -120,6 +120,14 @@ def test_apply_moves_the_amounts_of_a_consumer_that_was_deleted_and_made_again(c
     assert again.allocations[plan.changes[0].providers[1].uuid] == {'VGPU': 2}
 
 
+def test_apply_moves_a_consumer_that_came_to_a_tree_without_any(client, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=0)), children=1)
+    outcome = applied(client, path, plan, allocate('new', 2), 'before')
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    new = consumer_of(client, 'new')
+    assert new.allocations[plan.changes[0].providers[1].uuid] == {'VGPU': 2}
+
+
 def test_apply_keeps_inferred_places_after_a_consumer_has_left(client, path):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, is_mapped=False, allow_inferred=True)

@@ -99,6 +99,15 @@ def test_a_repeated_change_keeps_what_others_had_changed():
     assert simulate(done, back.operations).providers[HOST].inventories == present
 
 
+def test_a_provider_below_which_others_have_made_one_is_not_deleted():
+    cell, card = (
+        ProviderState(Provider(uuid_of(name), name, 1, parent, HOST))
+        for name, parent in (('cell', HOST), ('card', uuid_of('cell')))
+    )
+    merged = merge(cloud(host({}), cell), cloud(host({})), cloud(host({}), cell, card))
+    assert (obstacles(merged), merged.operations) == (['cell has children: card'], ())
+
+
 def test_a_field_that_somebody_else_has_changed_is_an_obstacle():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(16)}))

@@ -59,6 +59,23 @@ moves: [{from_resource_provider: host, to_resource_provider: gpu, moved_resource
     assert merge_change(change, live, backward=True).obstacles == ()
 
 
+def test_a_consumer_that_stays_and_has_grown_is_in_the_way():
+    spec = """
+providers: [{name: gpu, parent: host}]
+moves: [{from_resource_provider: host, to_resource_provider: gpu, moved_resources: {VGPU: 6}}]
+"""
+    host = {'host': {'inventories': {'VGPU': {'total': 8}}}}
+    before, live = (
+        clouds.cloud(host, {'moves': {'host': {'VGPU': 6}}, 'stays': {'host': {'VGPU': amount}}})
+        for amount in (1, 2)
+    )
+    parsed = specifications.parse_specification(spec, 'spec.yaml')
+    [change] = planner.plan_reshape(before, parsed, migrations=()).changes
+    assert merge_change(change, before).obstacles == ()
+    [obstacle] = merge_change(change, live).obstacles
+    assert obstacle.reason.endswith(' holds VGPU on host that it did not')
+
+
 def test_of_several_classes_in_the_way_the_first_by_name_is_reported():
     names = [f'CUSTOM_{letter}' for letter in 'FCAEBD']
     spec = f"""

@@ -151,6 +151,7 @@ def test_evidence_blocks_nothing_by_a_failed_migration():
 
 def test_evidence_frees_a_shelved_server_that_is_on_no_host():
     shelved = Server('s', None, None, None, 'SHELVED_OFFLOADED', f'{NOON}Z')
+    assert judged(BOTH, shelved, changed=None).freed == ()
     assert judged(BOTH, shelved, []).freed == ('a', 'b')
     assert not judged(BOTH, replace(shelved, task='unshelving'), []).freed
     assert not judged(BOTH, replace(shelved, updated=f'{EARLY}Z'), []).freed

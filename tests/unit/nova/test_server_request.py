@@ -240,7 +240,11 @@ def test_an_alias_asks_for_a_group_for_each_device():
 
 def test_parts_of_a_request_whose_source_is_missing_are_named():
     server = ServerRequest(flavor(), zone='az1:h1', project='p')
-    settings = Settings(True, limit_tenants_to_placement_aggregate=True)
+    settings = Settings(
+        True,
+        limit_tenants_to_placement_aggregate=True,
+        placement_aggregate_required_for_tenants=True,
+    )
     assert build_request(server, settings).unknown == (
         'aggregates of the project (aggregates not given)',
         'availability zone az1 (aggregates not given)',

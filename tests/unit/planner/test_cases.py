@@ -30,6 +30,7 @@ CASES = sorted((Path(__file__).parent / 'cases').glob('*.yaml'))
 PLANS = [path for path in CASES if 'rows' in yaml.safe_load(path.read_text())['expect']]
 #: Their sources have no room for what would come back, or do not admit it or what would be left.
 ONE_WAY = (
+    'overcommitted-remainder',
     'overcommitted-with-room',
     'addition-to-one-that-moves',
     'two-trees-one-consumer',

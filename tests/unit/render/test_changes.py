@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of a change as people read it."""
 
-from placementclient.changes.summary import ChangeRow
+from placementclient.basis.errors import PlacementError
+from placementclient.model.outcomes import ChangeRow, TreeResult, TreeState
 from placementclient.render import changes
 
 
@@ -33,6 +34,13 @@ def test_a_line_names_the_change_and_the_reason_why_it_was_not_made():
         '    DISK_GB 21)',
         f'consumer {uuid}: refused: is a migration',
     ]
+
+
+def test_a_tree_that_failed_has_a_row_after_the_parts_that_were_made():
+    made, error = ChangeRow('host', 'VCPU:total', 4, 8), PlacementError('full')
+    tree = TreeResult('uuid', 'host', TreeState.DONE_IN_PART, '', error, [made])
+    _, rows = changes.make_results_table([tree])
+    assert [row[-2:] for row in rows] == [('done', ''), ('done in part', 'full')]
 
 
 def test_objects_with_the_same_outcome_are_below_it():

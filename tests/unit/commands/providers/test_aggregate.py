@@ -39,6 +39,7 @@ CASES = {
     'also where the version is open, which the service settles': Case(
         SET, [version_document('1.39')], stderr=NEEDED, status=1
     ),
+    'from the first version that needs one': Case(SET, stderr=NEEDED, status=1, version='1.19'),
     'an older service takes none': Case(
         BARE, [version_document('1.18'), put(PATH, [AGG2, AGG], PRESENT, version='1.18')], ROWS
     ),

@@ -255,8 +255,15 @@ WRITTEN = {'name': 'new'}
             "Another client has changed the provider: its name is 'other', its parent "
             f'{ROOT}\nBefore this error: whether PUT {PATH} was done is not known\n',
         ),
+        (
+            LEAF | {'parent_provider_uuid': RP2},
+            False,
+            1,
+            "Another client has changed the provider: its name is 'leaf', its parent "
+            f'{RP2}\nBefore this error: whether PUT {PATH} was done is not known\n',
+        ),
     ],
-    ids=['it was not carried out', 'it was carried out', 'another client has renamed it since'],
+    ids=['it was not carried out', 'it was carried out', 'others have renamed it', 'or moved it'],
 )
 def test_set_reads_the_provider_after_a_lost_answer(
     placement, service, live, sent_again, status, stderr

@@ -60,6 +60,10 @@ def findings(states, nodes, consumers=(), servers=None, services=None):
             ),
             ('twin', 'host', JOIN),
         ),
+        (
+            (TWINS, [node('host', state='down'), node('host.x')], SERVED, {'s': 'host.x'}),
+            ('twin', 'host', JOIN),
+        ),
         # nova-compute finds its name taken: it has no provider.
         (
             (HOST, [node('uuid', 'host')]),

@@ -53,7 +53,7 @@ def test_audit_finds_hosts_that_no_hypervisor_and_no_node_has(state, is_used):
         [provider('other', VCPU=8, traits=['COMPUTE_NODE'])],
         [provider('metal', CUSTOM_GOLD=1, traits=['OWNER_NOVA'])],
         # Of other services: a pool, a root of Cyborg, a segment.
-        [host('here'), pool('nfs', DISK_GB=1), provider('fpga', FPGA=1)],
+        [host('here'), pool('nfs', DISK_GB=1, VCPU=1), provider('fpga', FPGA=1)],
     ],
 )
 def test_audit_takes_no_provider_of_a_host_or_of_another_service_for_a_lost_one(states):

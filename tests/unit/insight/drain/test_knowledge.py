@@ -183,9 +183,9 @@ def test_drain_keeps_servers_in_their_zone(aggregates, server, verdict):
     expected = DrainVerdict.YES if verdict is DrainVerdict.YES else DrainVerdict.NO
     document = {'servers': [pinned], 'aggregates': aggregates}
     assert answer(two_hosts(), document)[0].verdict is expected
-    free = record | {'pinned_availability_zone': None}
-    document = {'servers': [free], 'aggregates': aggregates}
-    assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
+    for free in (record | {'pinned_availability_zone': None}, detailed('s0')):
+        document = {'servers': [free], 'aggregates': aggregates}
+        assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 """The heuristics find other options without the solver."""
 
 from placementclient.model.connected import group_connected_keys
+from placementclient.model.inventories import Units
 from placementclient.planner.solve import heuristics
 from placementclient.planner.solve.problem import (
     Bin,
@@ -30,6 +31,12 @@ def decision(placements):
     decided = Decision(placements, [set() for _ in placements], [True] * len(placements))
     decided.record_solution(placements)
     return decided
+
+
+def test_a_part_of_an_item_is_a_multiple_of_the_step():
+    """Together with what is there."""
+    assert Bin(9, Units(2, 8, 2)).find_largest_part(5, retained=1) == 5
+    assert Bin(9, Units(2, 8, 2)).find_largest_part(5, retained=0) == 4
 
 
 def test_a_place_is_possible_where_two_items_can_be_exchanged():
