@@ -109,7 +109,7 @@ def answer_rolling_drain(
     messages = [
         f'{emptied_count} of {len(order) + len(blocked)} {batches} can be emptied: '
         f'{format_count(len(rolling.moves), "move")} in {format_count(waves, "wave")}'
-        f'{_count_unmovable_consumers(rolling.unsettled)}'
+        f'{_describe_unmovable_count(rolling.unsettled)}'
     ]
     for batch in blocked[:_NAMED]:
         proof = 'proved' if batch.is_error else 'not proved'
@@ -162,7 +162,7 @@ def describe_child_arguments(
 ) -> Iterator[str]:
     """Yield a warning for each argument that names a child of a host.
 
-    :param meaning: the words for what the command does to the host instead
+    :param meaning: the words before the host: the command concerns all of it
     """
     for argument in arguments:
         named = snapshot.find(argument)
@@ -179,7 +179,7 @@ def describe_hosts_without_cell(cloud: DrainCloud, emptied: Collection[str]) -> 
     """Yield a sentence about the hosts without a cell of Nova.
 
     :param emptied: UUIDs of the roots of the hosts that are to be emptied
-    :raises errors.BadArgument: if one of them has no cell
+    :raises errors.BadArgument: if one of ``emptied`` has no cell
     """
     cells, names = cloud.nova_facts.cells, list_root_names(cloud.snapshot, cloud.hosts)
     missing = [name for name in names if cells is not None and name not in cells]
@@ -221,11 +221,11 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
             f'Undetermined: {servers} to move, {placed}, but no order was found in '
             'which each move has room'
         )
-    left = _count_unmovable_consumers(decision.unsettled)
+    left = _describe_unmovable_count(decision.unsettled)
     return f'{servers} to move{_describe_waves(decision.moves, placed)}{left}'
 
 
-def _count_unmovable_consumers(findings: Iterable[Finding]) -> str:
+def _describe_unmovable_count(findings: Iterable[Finding]) -> str:
     """Return ``; 2 consumers cannot move``, the end of a sentence; empty without findings."""
     findings = list(findings)
     stuck = _count_subjects(findings, is_present=True)
@@ -237,7 +237,7 @@ def _count_unmovable_consumers(findings: Iterable[Finding]) -> str:
 
 
 def _count_subjects(findings: Iterable[Finding], *, is_present: bool) -> int:
-    """Return the number of consumers, or of servers that hold nothing there, that cannot move."""
+    """Return how many consumers with allocations on their host, or without them, cannot move."""
     # A consumer on several hosts has a finding for each of them.
     return len({f.subject for f in findings if (f.kind == ABSENT) != is_present})
 
@@ -245,7 +245,7 @@ def _count_subjects(findings: Iterable[Finding], *, is_present: bool) -> int:
 def _summarize_incomplete_drain(decision: DrainDecision, servers: str) -> str:
     """Return the sentence about a drain in which some servers have no place, or may have none.
 
-    :param servers: their number, with the noun
+    :param servers: how many servers are to move, with the noun
     """
     least, most = decision.bounds
     match decision.verdict:
@@ -290,8 +290,8 @@ def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
         )
 
 
-def describe_state_assumption(cloud: DrainCloud, moves: Sequence[ServerMove]) -> Iterator[str]:
-    """Yield the warning not to run the commands of a plan that does not know the servers."""
+def describe_unknown_states(cloud: DrainCloud, moves: Sequence[ServerMove]) -> Iterator[str]:
+    """Yield a warning of the commands if moves are planned without the states of the servers."""
     if moves and not has_known_requests(cloud):
         yield (
             'Not known: the states of the servers, and servers without allocations. Before you run '
@@ -299,7 +299,7 @@ def describe_state_assumption(cloud: DrainCloud, moves: Sequence[ServerMove]) ->
         )
 
 
-def describe_copying(moves: Iterable[ServerMove]) -> Iterator[str]:
+def advise_copying_commands(moves: Iterable[ServerMove]) -> Iterator[str]:
     """Yield how to print the commands of moves alone; wave by wave, if there are several."""
     if max((move.wave for move in moves), default=1) == 1:
         yield 'To copy the commands, add: -f value -c command'
@@ -370,7 +370,7 @@ def _describe_unplaced_servers(cloud: DrainCloud, packing: Packing) -> Iterator[
 
 
 def _describe_request(cloud: DrainCloud, request: Request) -> str:
-    """Return the amounts of a request in words, with its places and traits that few hosts have."""
+    """Return in words the amounts, groups, zones, aggregates and rare traits of a request."""
     required = {*request.root_required, *request.covering}
     required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}

@@ -214,8 +214,8 @@ class PlanDrain(base.Lister):
         steps = answer.next_steps
         self.next_steps = (*drain_lists.list_commands_for_lists(steps), *steps)
         if self.args.formatter == 'table' and self.app.stdout.isatty():
-            self.explanation += drains.describe_copying(answer.moves)
-        self.warn([*drains.describe_state_assumption(cloud, answer.moves)])
+            self.explanation += drains.advise_copying_commands(answer.moves)
+        self.warn([*drains.describe_unknown_states(cloud, answer.moves)])
         # What it prints may go to a shell: only the moves of this plan.
         has_first_steps = self.args.formatter != 'value'
         return drain_moves.list_moves(cloud, answer, has_first_steps=has_first_steps)
