@@ -31,9 +31,9 @@ def find_absent_servers(
     states: Mapping[str, str],
     choose_repair: RepairChoice,
 ) -> tuple[dict[str, list[Hindrance]], dict[str, Departure]]:
-    """Return by root the servers that Nova has there and that have no row by what they hold there.
+    """Return by a root's UUID the servers that Nova has there and for which nothing is held there.
 
-    The second result has the departures of the servers that hold all on other hosts.
+    The second result has, by UUID, the departures of servers that hold all on other hosts.
 
     :param states: of the servers, in small letters
     """
@@ -47,7 +47,7 @@ def find_absent_servers(
     for server, homes, held in elsewhere:
         state, finding = states[server.uuid], findings.get(server.uuid)
         command, reason, wait = _choose_first_step(cloud, server, state, finding, choose_repair)
-        place = _describe_place(cloud, homes, held)
+        place = _describe_whereabouts(cloud, homes, held)
         reason = f'{place}; {reason}' if reason else place
         if held:
             # Only a server that is moving to the hosts of its allocations needs a place after them.
@@ -63,7 +63,10 @@ def find_absent_servers(
 def _choose_first_step(
     cloud: Cloud, server: Server, state: str, finding: Finding | None, choose_repair: RepairChoice
 ) -> tuple[str, str, str]:
-    """Return the command before a further plan of a server, the reason, and why to wait with both.
+    """Return the next command for a server that holds nothing on its host, and two reasons.
+
+    The first says why no command repairs that or why to wait, the second only why to wait; each
+    may be empty.
 
     :param finding: of the audit, on the server; ``None`` if it has none
     """
@@ -81,7 +84,7 @@ def _choose_first_step(
 
 
 def _list_servers_elsewhere(cloud: Cloud) -> Iterator[tuple[Server, list[str], Allocations]]:
-    """Yield the servers with nothing on their host: the UUIDs of its roots, and what they hold."""
+    """Yield each server with nothing on its host, the host's roots, and the server's allocations."""
     for server in cloud.servers.values():
         homes = cloud.find_host_roots(server.host_names)
         consumer = cloud.snapshot.consumers.get(server.uuid)
@@ -91,7 +94,7 @@ def _list_servers_elsewhere(cloud: Cloud) -> Iterator[tuple[Server, list[str], A
 
 
 def _has_migration_on(cloud: Cloud, server: Server, root_uuids: list[str]) -> bool:
-    """Return True if a migration of a server holds a host for it, and so has a row there."""
+    """Return True if an unfinished migration of a server has allocations on one of some hosts."""
     holders = (
         cloud.snapshot.consumers.get(migration.uuid or '')
         for migration in cloud.migrations_of[server.uuid]
@@ -101,8 +104,8 @@ def _has_migration_on(cloud: Cloud, server: Server, root_uuids: list[str]) -> bo
     return not set(held).isdisjoint(root_uuids)
 
 
-def _describe_place(cloud: Cloud, homes: list[str], held: Allocations) -> str:
-    """Return the words for where a server is, and where its allocations are instead."""
+def _describe_whereabouts(cloud: Cloud, homes: list[str], held: Allocations) -> str:
+    """Return a clause: a server holds nothing, or it is here and its allocations are there."""
     if not held:
         return (
             'holds no allocations in Placement: the scheduler does not count it, nor has this plan '

@@ -192,7 +192,7 @@ class DrainCloud:
         return by_host
 
     def find_departure(self, server_uuid: str) -> Departure:
-        """Return the command that moves a server off its host."""
+        """Return the command that moves a server off its host, or why there is none."""
         if known := self.nova_facts.departures.get(server_uuid):
             return known
         if server_uuid not in self._departures:
@@ -231,11 +231,11 @@ class DrainCloud:
             return departures.explain_migration_allocations(consumer.uuid, migration, self._audit)
         if consumer.type not in (None, INSTANCE, MIGRATION):
             return Hindrance(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
-        if reason := self._explain_leftover(consumer, roots):
+        if reason := self._explain_migration_or_leak(consumer, roots):
             return Hindrance(consumer.uuid, reason, f'{self._audit} --subject {consumer.uuid}')
         return None
 
-    def _explain_leftover(self, consumer: Consumer, root_uuids: Collection[str]) -> str:
+    def _explain_migration_or_leak(self, consumer: Consumer, root_uuids: Collection[str]) -> str:
         """Return the reason why a consumer may be a migration or leaked; empty for a server.
 
         :param root_uuids: of the hosts on which it has allocations
@@ -286,7 +286,7 @@ class DrainCloud:
         return self._numbers[request]
 
     def list_free_amounts(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
-        """Return the free amounts of a provider that a drain may use, by the names of classes.
+        """Return the free amounts of a provider that a drain may use, sorted by class.
 
         :param is_new: whether to count the provider of a new host, without usage
         """

@@ -72,12 +72,12 @@ def read_nova_facts(
     :param scheduling: builds the requests that Nova sends
     :param choose_repair: returns the command that repairs what an audit finds, or the reason for
         none; the other one is empty
-    :raises errors.BadFile: if it is something else
+    :raises errors.BadFile: if the document is something else
     """
     lists = document if isinstance(document, Mapping) else {}
     servers = records.decode_server_details(document, path, {})
     listed = _read_migrations(lists, path)
-    migrations = _key_by_consumer(listed)
+    migrations = _key_migrations_by_consumer(listed)
     # A list that the file lacks is empty, and a remark says so.
     lists = {name: lists.get(name, []) for name in _LISTS}
     aggregates = records.decode_aggregates(lists, path)
@@ -102,7 +102,7 @@ def read_nova_facts(
         reader.least,
         states,
         {server.uuid for server in servers},
-        _read_zones(snapshot, aggregates) if zones else {},
+        _find_zones_of_hosts(snapshot, aggregates) if zones else {},
         {group.uuid: group.most for group in server_groups},
         groups,
         dict(_find_restrictions(snapshot, here, known, scheduling.settings)),
@@ -125,17 +125,17 @@ def _read_migrations(lists: Mapping[str, object], path: str) -> list[ServerMigra
     return records.decode_migrations(lists, path) if 'migrations' in lists else None
 
 
-def _key_by_consumer(
+def _key_migrations_by_consumer(
     migrations: Iterable[ServerMigration] | None,
 ) -> Mapping[str, ServerMigration] | None:
-    """Return the migrations by the UUIDs of the consumers that hold their old hosts, if known."""
+    """Return the migrations by the UUIDs of the consumers that hold amounts for them, if known."""
     if migrations is None:
         return None
     return {migration.uuid: migration for migration in migrations if migration.uuid}
 
 
 def _map_states(servers: Iterable[Server], migrations: Iterable[ServerMigration]) -> dict[str, str]:
-    """Return the states of servers by UUID; a server whose migration is finished is resized.
+    """Return the states of servers by UUID; ``resized`` if a migration waits to be confirmed.
 
     The list of servers may be older than the migration.
     """
@@ -261,7 +261,7 @@ class _RequestReader:
 def _make_old_host_request(
     snapshot: Snapshot, allocations: Allocations, request: Request
 ) -> Request:
-    """Return the strict request of a server, with the root's conditions and limits of another."""
+    """Return a server's strict request with the root's conditions and the limits of ``request``."""
     hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
     root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
     strict = requests.build_strict_request(snapshot, root, dict(sorted(allocations.items())))
@@ -288,7 +288,7 @@ def _find_restrictions(
 def _find_server_group_rules(
     snapshot: Snapshot, server_groups: Iterable[ServerGroup]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return by server its anti-affinity groups, and by server its affinity group's alias."""
+    """Return anti-affinity groups, and the alias of the affinity group, each by a server's UUID."""
     groups: dict[str, tuple[str, ...]] = {}
     affine: dict[str, str] = {}
     for group in server_groups:
@@ -300,7 +300,7 @@ def _find_server_group_rules(
     return groups, affine
 
 
-def _read_zones(snapshot: Snapshot, aggregates: Iterable[HostAggregate]) -> dict[str, str]:
+def _find_zones_of_hosts(snapshot: Snapshot, aggregates: Iterable[HostAggregate]) -> dict[str, str]:
     """Return the availability zone of each host by name; empty for Nova's default zone."""
     zones = {host: part.zone for part in aggregates if part.zone for host in part.hosts}
     names = (root.name for root in snapshot.roots())

@@ -20,7 +20,7 @@ def make_cell_alias(name: str) -> str:
 
 
 def make_affinity_group_alias(name: str) -> str:
-    """Return the alias of an affinity group, which stands for it among a host's aggregates."""
+    """Return the alias of an affinity group, which stands for it among required traits."""
     return f'affinity group {name}'
 
 
