@@ -84,7 +84,7 @@ def _choose_first_step(
 
 
 def _list_servers_elsewhere(cloud: Cloud) -> Iterator[tuple[Server, list[str], Allocations]]:
-    """Yield each server with nothing on its host, the host's roots, and the allocations elsewhere."""
+    """Yield each server with nothing on its host, the host's roots, and what it holds elsewhere."""
     for server in cloud.servers.values():
         homes = cloud.find_host_roots(server.host_names)
         consumer = cloud.snapshot.consumers.get(server.uuid)
