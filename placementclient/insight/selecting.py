@@ -39,8 +39,8 @@ class ProviderSelector:
         """Return the providers that meet all conditions, in their order.
 
         :param states: the providers to select from
-        :raises errors.BadFile: if none does, in a file
-        :raises errors.NoSuchProvider: likewise, in options
+        :raises errors.BadFile: if none does, and the conditions are of a file
+        :raises errors.NoSuchProvider: if none does, and they are of options
         """
         selected = list(states)
         for field, is_met in self._list_conditions():
