@@ -22,7 +22,7 @@ from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
 from placementclient.changes.written_values import WrittenValues, get_compared_values
-from placementclient.model.consumers import Allocations, Consumer, sum_gains
+from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import ConsumerChange
@@ -101,7 +101,7 @@ class Merge:
         self.states = dict(live.providers)
         self.consumers = dict(live.consumers)
         self.obstacles: list[Finding] = []
-        self._planned_gains = _sum_gains((), after.consumers.values())
+        self._planned_gains = sum_gains(({}, user.allocations) for user in after.consumers.values())
 
     def merge_all(self) -> MergeResult:
         """Return the remaining operations, and the obstacles."""
@@ -129,17 +129,13 @@ class Merge:
                 message = f'{after.name} does not exist any more'
                 self.obstacles.append(make_obstacle(after.name, message))
             else:
-                self.states[uuid] = self._merge_provider(
-                    before or ProviderState(after.provider), after, live
-                )
+                before = before or ProviderState(after.provider)
+                self.states[uuid] = self._merge_provider(before, after, live)
 
     def _merge_consumers(self) -> None:
         for uuid in {**self._before.consumers, **self._after.consumers}:
-            self._merge_consumer(
-                uuid,
-                self._before.consumers.get(uuid) or Consumer(uuid),
-                self._after.consumers.get(uuid) or Consumer(uuid),
-            )
+            before, after = (side.consumers.get(uuid) for side in (self._before, self._after))
+            self._merge_consumer(uuid, before or Consumer(uuid), after or Consumer(uuid))
 
     def _merge_consumer(self, uuid: str, before: Consumer, after: Consumer) -> None:
         """Give a consumer its allocations after the change, unless others have changed it."""
@@ -217,7 +213,11 @@ class Merge:
 
     def _sum_usage_gains(self) -> Mapping[str, Counter[str]]:
         """Return how much the change, as merged, adds to the usage, by provider UUID and class."""
-        return _sum_gains(self._live.consumers.values(), self.consumers.values())
+        live, merged, none = self._live.consumers, self.consumers, Consumer('')
+        return sum_gains(
+            (live.get(uuid, none).allocations, merged.get(uuid, none).allocations)
+            for uuid in {**live, **merged}
+        )
 
     def _find_usage_after(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
         """Return the usage of a class of a provider once the change is made."""
@@ -243,8 +243,7 @@ class Merge:
 
     def _delete_provider(self, before: ProviderState | None, live: ProviderState | None) -> None:
         """Delete a provider, unless it is gone (``None``) or others have added something to it."""
-        assert before is not None
-        if live is None:
+        if before is None or live is None:
             return
         blocked = len(self.obstacles)
         # For its obstacles alone: others may have changed what goes.
@@ -346,9 +345,8 @@ class Merge:
         """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
-            if state.provider.parent_provider_uuid in missing and not self._is_provider_as_live(
-                uuid
-            ):
+            has_parent = state.provider.parent_provider_uuid not in missing
+            if not has_parent and not self._is_provider_as_live(uuid):
                 self._refuse_provider(state, f'{state.name}: its parent is not created')
         for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():
@@ -400,10 +398,3 @@ class Merge:
     def _note_consumer_obstacle(self, consumer_uuid: str, message: str) -> None:
         name = f'consumer {consumer_uuid}'
         self.obstacles.append(make_obstacle(name, f'{name}: {message}'))
-
-
-def _sum_gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:
-    """Return by provider and class how much more consumers hold together after than before."""
-    pairs: list[tuple[Allocations, Allocations]] = [(user.allocations, {}) for user in before]
-    pairs += [({}, user.allocations) for user in after]
-    return sum_gains(pairs)

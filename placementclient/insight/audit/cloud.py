@@ -207,13 +207,10 @@ class Cloud:
         """Yield the servers with allocations on exactly one host, and the UUID of its root."""
         for server in self.servers.values():
             consumer = self.snapshot.consumers.get(server.uuid)
-            roots = list(self.find_providers_by_root(consumer)) if consumer else []
             # A snapshot of some trees lacks the providers of other allocations.
-            if (
-                consumer
-                and len(roots) == 1
-                and (self.snapshot.providers.keys() >= consumer.allocations.keys())
-            ):
+            if not consumer or consumer.allocations.keys() - self.snapshot.providers.keys():
+                continue
+            if len(roots := list(self.find_providers_by_root(consumer))) == 1:
                 yield server, consumer, roots[0]
 
     def find_providers_by_root(self, consumer: Consumer) -> dict[str, list[str]]:
