@@ -13,6 +13,7 @@ from placementclient.render.units import format_amount, format_whole_amount, sor
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import Resources
+    from placementclient.model.servers import Server
 
 
 T = TypeVar('T')
@@ -32,6 +33,12 @@ class Facts(columns.FormattableColumn[object]):
 
     def human_readable(self) -> str:
         return self._show(self.machine_readable())
+
+
+def add_server_name(subject: str, servers: Mapping[str, Server]) -> str:
+    """Return the subject of a row, with the name of the server if it has one: ``UUID (web1)``."""
+    server = servers.get(subject.removeprefix('consumer '))
+    return f'{subject} ({server.name})' if server and server.name else subject
 
 
 def make_amount_cell(resource_class: str, amount: int | None) -> Facts:

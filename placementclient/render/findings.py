@@ -13,7 +13,7 @@ from placementclient.placing.providers import is_sharing
 from placementclient.render.audit_checks import describe_check
 from placementclient.render.columns import Output
 from placementclient.render.evidence import describe_evidence
-from placementclient.render.facts import Facts
+from placementclient.render.facts import Facts, add_server_name
 from placementclient.render.lines import wrap_lines
 from placementclient.render.repairs import Invocation, choose_command_or_reason
 
@@ -162,7 +162,7 @@ def list_findings(
         (
             f.kind,
             f.severity.value,
-            f.subject,
+            Facts(f.subject, partial(add_server_name, servers=invocation.servers)),
             Facts(f.facts, partial(describe_evidence, f.kind)),
             *choose_command_or_reason(f, invocation),
         )

@@ -2,12 +2,14 @@
 """The commands that fix findings of an audit, or the reasons why there are none."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from placementclient.basis.wording import replace_program
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, make_advice
+from placementclient.model.servers import Server
 
 _ASSUMED = 'found under --assume: audit without --assume for what you can fix now'
 _UNREAD = 'a list came through a pipe and cannot be read again: save it to a file, or use --fix'
@@ -21,12 +23,14 @@ class Invocation(NamedTuple):
     :param sources: options with the files that it reads; ``None`` if one cannot be read again
     :param heal: options with the files that ``allocation heal`` can read too; none: it asks Nova
     :param is_assumed: whether the audited cloud is under assumptions
+    :param servers: by UUID, for their names
     """
 
     program: str
     sources: Sequence[tuple[str, str]] | None = ()
     heal: Sequence[tuple[str, str]] = ()
     is_assumed: bool = False
+    servers: Mapping[str, Server] = MappingProxyType({})
 
 
 def choose_command_or_reason(finding: Finding, invocation: Invocation) -> tuple[str, str]:

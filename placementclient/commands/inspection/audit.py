@@ -176,8 +176,7 @@ class AuditCloud(ChangeCommand):
             self.empty_message = tables.describe_clean_audit(
                 len(chosen) - len(audit.left_out), cloud, self._select_root_uuids(cloud.snapshot)
             )
-            if 'servers' in lists.absent:
-                self.explanation = (_NOT_LOOKED_FOR,)
+            self.explanation = (_NOT_LOOKED_FOR,) if 'servers' in lists.absent else ()
         is_incomplete = bool(lists.refused or cloud.hosts_of_cells_down)
         if not self._is_fixing:
             return self._conclude_audit(cloud, audit.findings, None, is_incomplete=is_incomplete)
@@ -397,4 +396,5 @@ def make_audit_invocation(
         sources=sources if is_lasting else None,
         heal=heal if is_detailed else (),
         is_assumed=bool(command.args.assume),
+        servers=servers,
     )

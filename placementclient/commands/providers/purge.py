@@ -75,12 +75,11 @@ class PurgeProvider(ChangeCommand):
         self, names: Sequence[str], rows: Iterable[Sequence[object]], width: int
     ) -> Iterable[str]:
         """Return the lines of a table of changes for ``-f text``, with the names of servers."""
+        from placementclient.render.facts import add_server_name
 
-        def add_name(subject: object) -> str:
-            server = (self._servers or {}).get(str(subject).removeprefix('consumer '))
-            return f'{subject} ({server.name})' if server and server.name else str(subject)
-
-        return super().format_lines(names, [(add_name(row[0]), *row[1:]) for row in rows], width)
+        servers = self._servers or {}
+        named = [(add_server_name(str(row[0]), servers), *row[1:]) for row in rows]
+        return super().format_lines(names, named, width)
 
     def _prepare_evidence(self) -> Callable[[Topology], FreeingProof]:
         """Return a function that makes the evidence by which allocations of a tree may be freed.

@@ -152,6 +152,9 @@ class Records:
 
         Severity and check are positions of texts (``page.js``: ``listing('findings')``).
         """
+        if finding.subject in self._report.cloud.servers:
+            # It may hold nothing, and has a name all the same.
+            self._consumers.setdefault(finding.subject, len(self._consumers))
         return [
             self._add_text(finding.severity.value),
             self._add_text(finding.kind),

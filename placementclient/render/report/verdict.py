@@ -12,6 +12,7 @@ from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
 from placementclient.render import findings, style
 from placementclient.render.audit_checks import describe_check
+from placementclient.render.facts import add_server_name
 from placementclient.render.report import contents
 from placementclient.render.report.contents import ClassFill, DrainSection, FillChange, Report
 from placementclient.render.units import format_amount
@@ -110,8 +111,8 @@ def _judge_audit(report: Report) -> Iterator[Statement]:
     if audit.findings:
         worst = findings.sort_by_severity(audit.findings)[0]
         mark = _OF_FINDINGS.get(worst.severity, Mark.GOOD)
-        subjects = [f.subject for f in audit.findings if f.kind == worst.kind]
-        names = join_names(list(dict.fromkeys(subjects)), _NAMED_LARGE)
+        subjects = dict.fromkeys(f.subject for f in audit.findings if f.kind == worst.kind)
+        names = join_names([add_server_name(s, cloud.servers) for s in subjects], _NAMED_LARGE)
         yield Statement(mark, f'{names}: {describe_check(worst.kind).removesuffix(".")}')
         yield Statement(mark, f'Audit: {_count_findings(report)}')
     else:

@@ -7,12 +7,15 @@ from msgspec import structs
 
 from placementclient.insight.audit import checks
 from placementclient.insight.audit.cloud import Cloud, CloudLists
+from placementclient.model.findings import Finding
 from placementclient.model.plans import Notice, UnplannedTree
+from placementclient.model.servers import Server
 from placementclient.model.services import ComputeService
 from placementclient.model.snapshots import Snapshot
 from placementclient.render import findings
 from placementclient.render.report import contents, verdict
 from placementclient.render.report.contents import DrainSection
+from placementclient.render.report.records import Records
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import flat, plan, report
 
@@ -126,6 +129,22 @@ def test_the_verdict_begins_with_the_worst_finding_as_the_audit_prints_it():
         ('bad', 'Audit: 3 errors, 3 warnings, 1 info'),
         ('attention', 'Scarce in the whole cloud: VCPU 200 %, VGPU 70 % used'),
     ]
+
+
+def test_a_server_without_allocations_has_its_name_in_audit_and_report():
+    servers = {'u10': Server('u10', name='web10')}
+    made = report(flat())
+    made = replace(
+        made,
+        cloud=Cloud(made.cloud.snapshot, CloudLists(servers=servers)),
+        audit=made.audit._replace(findings=[Finding('without-allocations', 'u10', reason='r')]),
+        invocation=made.invocation._replace(servers=servers),
+    )
+    assert message(made)[0][1].startswith('u10 (web10): A server ')
+    [row] = findings.list_findings(made.audit.findings, made.invocation)[1]
+    assert (row[2].human_readable(), row[2].machine_readable()) == ('u10 (web10)', 'u10')
+    # The page puts the name of a consumer before its UUID.
+    assert Records(made).make_document()['consumers'][-1][::3] == ['u10', 'web10']
 
 
 def test_the_verdict_on_a_cloud_with_mere_information_is_good():
