@@ -15,6 +15,7 @@ from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.records import journals
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
+from placementclient.model.outcomes import TreeState
 from placementclient.model.snapshots import Snapshot
 from placementclient.render import runs
 from placementclient.runs import engines
@@ -218,3 +219,25 @@ def test_a_rollback_gives_nothing_back_that_another_client_moved_before_the_requ
         assert outcome.exit_status is ExitStatus.DIFFERS
         engines.rollback(client, made, path)
         assert moved.uuid not in clouds.captured(client).consumers
+
+
+def test_a_rollback_of_a_request_that_never_arrived_is_a_rollback(client, tmp_path):
+    made, path = ratio_plan(client), str(tmp_path / 'journal')
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with clouds.disturbed(client, 'PUT', '/inventories', interrupt):
+        assert engines.apply(client, made, path).stopped is not None
+    [tree] = engines.rollback(client, made, path).trees
+    assert tree.state is TreeState.ROLLED_BACK
+
+
+def test_a_consumer_that_keeps_what_a_plan_frees_is_no_success(client, tmp_path):
+    live = clouds.loaded(client, clouds.cloud())
+    kept = live.consumers[clouds.uuid_of('server0.1')]
+    others = (consumer for consumer in live.consumers.values() if consumer is not kept)
+    made = plan('resource provider audit --fix', live, Snapshot(live.providers.values(), others))
+    allocation.set(client, replace(kept, project_id='another'), replaces_owner=True)
+    outcome = engines.apply(client, made, str(tmp_path / 'journal'))
+    assert outcome.exit_status is ExitStatus.DIFFERS

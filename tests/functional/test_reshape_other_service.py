@@ -6,8 +6,10 @@ from dataclasses import replace
 import pytest
 
 from placementclient.changes.tree_queue import OtherService
+from placementclient.files import specifications
 from placementclient.model.outcomes import TreeState
 from placementclient.model.snapshots import Origin
+from placementclient.planner import planner
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -42,3 +44,15 @@ def test_a_plan_of_another_url_is_refused_where_trees_differ(client, tmp_path):
     assert not path.exists()
     outcome = engines.apply(client, plan, str(path), other_service=True)
     assert [tree.state for tree in outcome.trees] == [TreeState.APPLIED, TreeState.LEFT_ALONE]
+
+
+def test_a_plan_of_additions_alone_is_refused_where_none_of_its_trees_exists(client, tmp_path):
+    live = clouds.loaded(client, clouds.cloud())
+    nic = "{resource_provider: '{root}_nic', parent: '{root}', inventories: {PGPU: {total: 1}}}"
+    spec = specifications.parse_specification(
+        f'{{trees: {{name: [compute0]}}, additions: [{nic}]}}', 'spec.yaml'
+    )
+    plan = planner.plan_reshape(live, spec)
+    clouds.emptied(client)
+    with pytest.raises(OtherService, match='None of the trees of the plan exists here'):
+        engines.apply(client, plan, str(tmp_path / 'journal'))

@@ -8,12 +8,16 @@ from placementclient.changes.operations import (
     DeleteProvider,
     EnsureClass,
     EnsureTrait,
+    Reshape,
     SetAllocations,
+    SetInventories,
     SetTraits,
 )
 from placementclient.client import errors
 from placementclient.model.consumers import Consumer
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.dialogue import CONSUMER, NOTHING, RP, Reply, fault, get, version_document
 
 
@@ -59,14 +63,16 @@ NONE, LITTLE = Consumer(CONSUMER), Consumer(CONSUMER, {RP: {'VCPU': 1}}, 'p', 'u
 
 
 @pytest.mark.parametrize(
-    ('path', 'live', 'write'),
+    ('first', 'path', 'live', 'write'),
     [
         (
+            SetAllocations((NONE,), (LITTLE,)),
             f'/allocations/{CONSUMER}',
             HELD | {'project_id': 'p', 'user_id': 'u'},
             SetAllocations((LITTLE,), (NONE,)),
         ),
         (
+            Reshape((SetInventories(RP, {'VGPU': Inventory(1)}, {}),), ()),
             f'/resource_providers/{RP}/traits',
             {'traits': ['CUSTOM_NEW'], 'resource_provider_generation': 3},
             SetTraits(RP, frozenset(), frozenset({'CUSTOM_A'})),
@@ -74,9 +80,12 @@ NONE, LITTLE = Consumer(CONSUMER), Consumer(CONSUMER, {RP: {'VCPU': 1}}, 'p', 'u
     ],
     ids=['consumer', 'provider'],
 )
-def test_what_others_changed_between_two_writes_is_not_written(client, service, path, live, write):
+def test_what_others_changed_between_two_writes_is_not_written(
+    client, service, first, path, live, write
+):
     service.answer(version_document('1.39'), NOTHING, get(path, live))
+    before = Snapshot([ProviderState(Provider(RP, 'compute1', 2))], [])
     with pytest.raises(errors.ConcurrentUpdate, match='was changed in between'):
-        Applier(client, Snapshot([], [])).apply([SetAllocations((NONE,), (LITTLE,)), write])
-    sent = [sent.line for sent in service.requests if not sent.line.startswith('GET')]
-    assert sent == ['POST /allocations']
+        Applier(client, before).apply([first, write])
+    methods = [sent.line.partition(' ')[0] for sent in service.requests]
+    assert methods.count('GET') == len(methods) - 1

@@ -97,6 +97,16 @@ def test_a_journal_is_open_once_at_a_time(path):
         pass
 
 
+def test_a_journal_that_another_run_removed_before_it_was_locked_is_not_open(path, monkeypatch):
+    def replace_file(descriptor, operation):
+        os.unlink(path)
+        Path(path).touch()
+
+    monkeypatch.setattr(fcntl, 'flock', replace_file)
+    with pytest.raises(journal.JournalLocked), journal.open_journal(path, 'one'):
+        pass
+
+
 def test_after_a_failure_nothing_is_written_any_more(path, monkeypatch):
     """Not even if there is room again: it would continue a line that is not complete."""
     with journal.open_journal(path, 'one') as opened:

@@ -188,6 +188,9 @@ def test_server_groups_are_read_until_there_are_no_more():
         {'server_groups': []},
     )
     assert service.read_server_groups(Client(session)) == [{'id': 'a'}, {'id': 'b'}, {'id': 'c'}]
+    repeating = Session(*({'server_groups': [{'id': name}]} for name in 'abbc'))
+    with pytest.raises(service.ServiceError, match='a page comes again'):
+        service.read_server_groups(Client(repeating))
     assert [url for url, _ in session.requests] == [
         f'/os-server-groups?all_projects=True&offset={offset}' for offset in (0, 2, 3)
     ]
