@@ -154,6 +154,8 @@ def test_evidence_frees_a_shelved_server_that_is_on_no_host():
     assert judged(BOTH, shelved, changed=None).freed == ()
     assert judged(BOTH, shelved, []).freed == ('a', 'b')
     assert not judged(BOTH, replace(shelved, task='unshelving'), []).freed
+    # The list does not say its host.
+    assert not judged(BOTH, replace(shelved, host=UNSET, node=UNSET), []).freed
     assert not judged(BOTH, replace(shelved, updated=f'{EARLY}Z'), []).freed
     assert not judged(BOTH, shelved, [replace(MIGRATION, status='migrating')]).freed
 
