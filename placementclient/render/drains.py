@@ -13,24 +13,13 @@ from placementclient.basis.wording import format_count, join_names
 from placementclient.insight.drain.cloud import ABSENT, DrainCloud
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.nova_facts import (
-    make_affinity_group_alias,
-    make_cell_alias,
-    make_zone_alias,
-)
-from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import RollingDrain
 from placementclient.model import patterns
 from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
-from placementclient.placing.requests import Request
-from placementclient.render.facts import format_amounts_with_units
-from placementclient.render.free_amounts import (
-    describe_free_amounts,
-    describe_zone,
-    sum_free_amounts,
-)
+from placementclient.render.free_amounts import describe_free_amounts, sum_free_amounts
+from placementclient.render.unplaced_servers import describe_unplaced_servers
 
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
@@ -73,7 +62,7 @@ def answer_drain(
     ]
     if not strict.is_complete:
         is_no = decision.verdict is DrainVerdict.NO
-        messages += _describe_unplaced_servers(cloud, decision.lax or strict if is_no else strict)
+        messages += describe_unplaced_servers(cloud, decision.lax or strict if is_no else strict)
     if decision.verdict is DrainVerdict.DEPENDS and left:
         messages.append(describe_uncertain_servers(cloud, left))
     messages += [f'Would be enough: {remedy}' for remedy in remedies]
@@ -355,49 +344,6 @@ def describe_gained_traits(cloud: DrainCloud, moves: Iterable[ServerMove]) -> It
             f'{format_count(len(differences), "server")} will have traits or aggregates that '
             f'their old host does not have: {join_names(new, _NAMED)}{advice}'
         )
-
-
-def _describe_unplaced_servers(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
-    """Yield a sentence for each kind of servers without a place."""
-    totals, placed = Counter[str](), Counter[str]()
-    for kind, count in packing.problem.server_counts.items():
-        words = _describe_request(cloud, packing.problem.requests[kind])
-        totals[words] += count
-        placed[words] += len(packing.places[kind])
-    for words, total in sorted(totals.items()):
-        if placed[words] < total:
-            yield f'{format_count(total, "server")} of {words}: room for {placed[words]}'
-
-
-def _describe_request(cloud: DrainCloud, request: Request) -> str:
-    """Return in words the amounts, groups, zones, aggregates and rare traits of a request."""
-    required = {*request.root_required, *request.covering}
-    required |= {names for part in request.parts for names in part.required}
-    single = {name for names in required if len(names) == 1 for name in names}
-    # The drain has a name for each group, zone and cell, and requires it like a trait.
-    group_prefix = make_affinity_group_alias('')
-    words = [f'in the {name}' for name in sorted(single) if name.startswith(group_prefix)]
-    if rare := sorted(single & cloud.rare_traits):
-        words.append(f'with {join_names(rare, _NAMED)}')
-    words += _describe_zones_and_aggregates(
-        cloud, {name for names in request.root_member_of for name in names}
-    )
-    return ' '.join((format_amounts_with_units(request.totals), *words))
-
-
-def _describe_zones_and_aggregates(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
-    """Yield phrases with the zones, cells and aggregates that a request is limited to.
-
-    :param names: as the drain has them: of zones and cells with a prefix, of aggregates the UUIDs
-    """
-    others = []
-    for name in sorted(names):
-        if name.startswith((make_zone_alias(''), make_cell_alias(''))):
-            yield f'in {describe_zone(name)}'
-        else:
-            others.append(cloud.nova_facts.aggregates.get(name, name))
-    if others:
-        yield f'in aggregate {join_names(others, 2)}'
 
 
 def list_root_names(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
