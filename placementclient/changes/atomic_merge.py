@@ -36,7 +36,7 @@ class _AtomicMerge(Merge):
     def _merge_changed_inventory(
         self, state: ProviderState, name: str, before: Inventory, after: Inventory, live: Inventory
     ) -> Inventory:
-        """Add the obstacle that others have changed an inventory; return the live one."""
+        """Return the live inventory; add the obstacle that others have changed what the plan changes."""
         self._note_obstacle(state, name, before, after, live)
         return live
 
@@ -58,9 +58,9 @@ class _AtomicRollback(_AtomicMerge):
     """
 
     def _get_reviewed_usage(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
-        """Return the usage of an inventory that was reviewed as overcommitted; 0 of all others.
+        """Return the planned usage after the rollback, where the plan itself exceeds the capacity.
 
-        Also 0 if the change adds to the usage.
+        0 elsewhere, and where the rollback adds to the usage.
 
         :param gains: how much the change adds to the usage, by provider UUID and class
         """

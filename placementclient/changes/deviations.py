@@ -44,7 +44,7 @@ def find_deviations(
 ) -> Iterator[Finding]:
     """Yield the deviations of a state from a change that is made, wholly or in part.
 
-    :param is_strict: whether nobody can have written since, as right after the request
+    :param is_strict: whether nobody can have written since the change, as right after its request
     """
     yield from find_inventory_deviations(change, live, is_strict=is_strict)
     for provider in change.providers:
@@ -61,7 +61,7 @@ def find_inventory_deviations(
 ) -> Iterator[Finding]:
     """Yield the deviations of inventories, and the providers that are missing, or still exist.
 
-    :param is_strict: whether nobody can have written since, as right after the request
+    :param is_strict: whether nobody can have written since the change, as right after its request
     """
     local = {provider.uuid for provider in change.list_local_providers()}
     created = {provider.uuid for provider in change.list_created_providers()}
@@ -156,7 +156,7 @@ def _find_provider_inventory_deviations(
     """Yield the deviations of the inventories of a provider.
 
     :param is_local: whether it is in a tree of the change
-    :param is_strict: whether nobody can have written since, as right after the request
+    :param is_strict: whether nobody can have written since the change, as right after its request
     """
     for name in sorted({*live.inventories, *provider.content_after.inventories}):
         inventory = phases.compare_inventory(provider, name, live)
@@ -180,7 +180,7 @@ def _is_inventory_damaged(inventory: ComparedInventory, is_strict: bool) -> bool
     with other values                              damage       information
     =============================================  ===========  ===========
 
-    :param is_strict: whether nobody can have written since, as right after the request
+    :param is_strict: whether nobody can have written since the change, as right after its request
     """
     if inventory.before == inventory.after:
         return False

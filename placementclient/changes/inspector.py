@@ -244,7 +244,7 @@ class Inspector:
 def _make_unapplied_deviation(
     root_name: str, record: TreeRecord | None, has_journal: bool
 ) -> Finding:
-    """Return the deviation of a tree that is as before the plan.
+    """Return the deviation that a plan is not applied to a tree.
 
     It is an error if the journal says that the tree was applied. It is information if the tree is
     still to come or was rolled back; else a warning.

@@ -230,7 +230,13 @@ class Merge:
         return self._find_usage_after(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
     def _get_reviewed_usage(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
-        """Return the usage of an inventory that was reviewed as overcommitted; 0 of all others."""
+        """Return the planned usage after the change, where the plan itself exceeds the capacity.
+
+        Also where the plan does not have the provider. 0 elsewhere: the capacity is what counts.
+
+        :param gains: how much the change adds to the usage, by provider UUID and class; for
+            subclasses
+        """
         planned = self._after.providers.get(uuid)
         used = self._get_planned_usage(uuid, name)
         return used if planned is None or planned.capacity(name) < used else 0

@@ -69,7 +69,7 @@ class UpdateProvider:
 
 @dataclass(frozen=True, slots=True)
 class _SetNames:
-    """Replace a set of names that a provider has."""
+    """Replace the traits, or the aggregates, of a provider."""
 
     provider_uuid: str
     before: frozenset[str]

@@ -29,7 +29,7 @@ class TreeAttempt(NamedTuple):
 
 
 class PlannedAgain(LeftAlone):
-    """The tree had changed, and has a new plan now."""
+    """A tree had changed and was planned again: another attempt applies the new plan."""
 
 
 class VerificationFailed(Differs):

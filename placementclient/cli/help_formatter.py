@@ -114,7 +114,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def get_line_width() -> int:
-    """Return the length of the longest line of help on this terminal, in characters."""
+    """Return how long a line of help may be on this terminal, in characters."""
     return min(_WIDEST, shutil.get_terminal_size().columns)
 
 

@@ -62,7 +62,10 @@ class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The fields of a snapshot file that come before the providers."""
+    """The fields of a snapshot file that come before the providers.
+
+    :param unsteady: the UUIDs of the roots of trees that changed each time that they were read
+    """
 
     format: Literal['placementclient/snapshot']
     version: Literal[1, 2]

@@ -208,7 +208,10 @@ def _parse_address_pattern(text: str) -> Address:
 
 
 def _compile_pattern(text: str) -> re.Pattern[str]:
-    """Return the regular expression of a part of an address; raise :class:`ValueError` for none."""
+    """Return the regular expression for a part of an address.
+
+    :raises ValueError: if the text is no regular expression
+    """
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError):

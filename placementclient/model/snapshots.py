@@ -74,7 +74,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reference(self) -> str:
-        """The name for a command line; the UUID if a command could not take the name."""
+        """The name, as an argument of a command; the UUID if a command could not take the name."""
         is_plain = self.name.isprintable() and not self.name.startswith('-')
         return self.name if is_plain and not is_uuid(self.name) else self.uuid
 

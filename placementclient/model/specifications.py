@@ -113,10 +113,12 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         return 'inventories' not in self.whole or name in self.inventories
 
     def matches_inventory(self, name: str, inventory: Inventory | None) -> bool:
-        """Return whether the entry states all inventories, and keeps the total of a class.
+        """Return whether the entry states all inventories, and of a class what is there now.
+
+        That is nothing, or an inventory with the same total, which an entry without one keeps.
 
         :param name: the class
-        :param inventory: the present one; ``None``: there is none, and the entry states none
+        :param inventory: the present one; ``None``: there is none
         """
         if 'inventories' not in self.whole or (name in self.inventories) != (inventory is not None):
             return False

@@ -53,7 +53,7 @@ class NovaRequest(NamedTuple):
 
     @property
     def requests(self) -> tuple[CandidateRequest, ...]:
-        """Return the first request, and the second if there is one."""
+        """Return the first request, and the second (for hosts without PCPU) if there is one."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
     def has_filter(self, *names: str) -> bool:

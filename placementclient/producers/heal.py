@@ -33,7 +33,7 @@ class HealProducer(StateProducer):
     :param ports: those that ask for resources
     :param amounts: whether to compare the amounts on the host with the flavor
     :param shared_names: the names that several hosts of Nova have, in different cells
-    :param notes: on hosts that are not known
+    :param notes: findings to report with its own: hosts or cells of Nova are not known
     """
 
     command = 'resource provider allocation heal'

@@ -309,7 +309,7 @@ def _describe_refused_allocations(
 def _find_names_with_temporary_inventories(plan: Plan) -> Iterator[str]:
     """Yield the names of the providers that get temporary inventories.
 
-    A plan writes an inventory once, over the planned value, unless a temporary one comes between.
+    These are the providers of which an operation starts from other inventories than the plan does.
     """
     for change in plan.changes:
         providers = {provider.uuid: provider for provider in change.providers}

@@ -57,7 +57,7 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
 
 
 class JoinedTrees(NamedTuple):
-    """The providers of a snapshot in which one is to replace another, by UUID.
+    """The providers of a snapshot in which one is to replace another; all keys are UUIDs.
 
     :param states: before the replacement; the new provider is empty if it does not exist
     :param names: the names after it, of all providers of the two trees

@@ -27,10 +27,10 @@ _WORKERS = 4
 
 
 class SyncProducer(StateProducer):
-    """Plans the aggregates of providers after the host aggregates of Nova.
+    """Plans the aggregates of hosts so that they follow the host aggregates of Nova.
 
     :param remove: take hosts out of the aggregates in which Nova does not have them
-    :param notes: on hosts that are not known
+    :param notes: findings to report with its own: cells of Nova do not answer
     """
 
     command = 'resource provider aggregate sync'

@@ -166,7 +166,7 @@ class ScopeReader:
             self._trees.setdefault(provider.root_uuid, []).append(provider)
 
     def _list_tree(self, root_uuid: str) -> Iterable[Provider]:
-        """Return the providers of a tree, listed once; none if it does not exist."""
+        """Return the providers of a tree, requested once and kept; none if it does not exist."""
         if self._whole is not None:
             exists = root_uuid in self._whole.providers
             return (state.provider for state in self._whole.tree(root_uuid)) if exists else ()

@@ -112,12 +112,12 @@ def _format_objects_of_outcome(outcome: str, objects: Sequence[str]) -> Iterator
 
 
 def format_planned_rows(rows: Iterable[ChangeRow]) -> Iterator[str]:
-    """Yield each part of a planned change as a line: ``+``, ``~`` or ``-``, object and part."""
+    """Yield a line for each planned row: ``+``, ``~`` or ``-``, the object and the part."""
     return map(_format_change_row, map(_make_cells, rows))
 
 
 def _format_change_row(row: Sequence[object]) -> str:
-    """Return a row of the table of a change as a line."""
+    """Return the cells of a row of the table of a change as one line of text."""
     name, change, before, after, *_ = map(format_cell, row)
     outcome = _format_outcome(row)
     if change in _SIGNS:

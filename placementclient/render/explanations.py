@@ -43,7 +43,8 @@ def format_explanation(
     """Yield the lines that explain whether Placement can meet a request, and why not.
 
     :param most_trees: how many trees have a line with the number of their candidates
-    :param fallback: the hosts without PCPU that have candidates of the second request of Nova
+    :param fallback: the number of hosts without PCPU that have candidates for the second request of
+        Nova
     :param filters: the conditions that filters of Nova's scheduler decide afterwards
     :param group_hosts: the condition of the server group on the host
     """
@@ -66,7 +67,8 @@ def _format_lines_with_uuids(
 
     :param most_trees: how many trees have a line with the number of their candidates
     :param filters: the conditions that filters of Nova's scheduler decide afterwards
-    :param fallback: the hosts without PCPU that have candidates of the second request of Nova
+    :param fallback: the number of hosts without PCPU that have candidates for the second request of
+        Nova
     :param group_hosts: the condition of the server group on the host
     """
     if explanation.has_candidates:
@@ -186,7 +188,8 @@ def make_explanation_record(
 ) -> dict[str, object]:
     """Return an explanation as data for programs.
 
-    :param fallback: the hosts without PCPU that have candidates of the second request of Nova
+    :param fallback: the number of hosts without PCPU that have candidates for the second request of
+        Nova
     """
     record = {
         'can_be_met': explanation.has_candidates,

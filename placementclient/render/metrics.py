@@ -176,9 +176,9 @@ def _sample_flavors(
 
 
 def _sample_traits(snapshot: Snapshot, patterns: Sequence[str]) -> Samples:
-    """Return a sample for each provider and trait of it that matches a pattern.
+    """Return a sample of the metric, 1, for each trait of a provider that matches a pattern.
 
-    Its labels are the host, the trait and the provider.
+    Its labels are the names of the host, the trait and the provider.
     """
     return [
         ((snapshot.providers[root].name, trait, state.name), 1)

@@ -305,7 +305,7 @@ class PlacementCommand(command.Command):
         return self._is_placement_program or self.app.stderr.isatty()
 
     def log_hint(self, sentence: str) -> None:
-        """Print a sentence on stderr now, if :attr:`prints_hints`; only for what succeeds."""
+        """Print a sentence about a success on stderr at once, if :attr:`prints_hints`."""
         if self.prints_hints:
             self.log.warning(sentence)
 

@@ -123,7 +123,7 @@ class AuditCloud(ChangeCommand):
         return bool(self.args.fix or self.args.plan or self.args.dry_run)
 
     def check_options(self) -> None:
-        """Refuse wrong options; print the check of ``--explain`` as text, not as a table."""
+        """Refuse wrong options; choose text in place of a table for ``--explain``."""
         if self.args.assume and self._is_fixing:
             raise errors.UsageError(
                 '--assume changes nothing: leave out --fix, --dry-run and --plan'
@@ -281,7 +281,7 @@ class AuditCloud(ChangeCommand):
         }
 
     def _make_freeing_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> FreeingProof:
-        """Return the proof for freeing consumers; refuse a ``--gone`` that still exists."""
+        """Return the proof for freeing consumers; refuse a consumer of ``--gone`` that may exist."""
         from placementclient.producers.proof import FreeingProof
 
         proof = FreeingProof(

@@ -138,7 +138,7 @@ class _ListReader:
             self.lists.absent.add(name)
 
     def _note_fault(self, name: str, fault: schema.BadList, *, is_file: bool) -> None:
-        """Note that a list has the wrong form; if only a field is missing, it is not refused.
+        """Note that a list has the wrong form; refuse the list, unless only a field is missing.
 
         :param name: of the option of the list
         :param is_file: whether the list is of a file, not of a service

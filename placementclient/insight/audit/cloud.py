@@ -183,7 +183,8 @@ class Cloud:
 
         :param remedy: the next step for the operator, if there is one
         :param reason: why there is no remedy, or why not to follow it at once
-        :param passed_over: why the check skips the server that the finding is about
+        :param passed_over: why the audit cannot judge the server on the provider now: it counts the
+            server, and leaves the finding out; empty: it can
         """
         root = state.provider.root_uuid
         return make_finding(state.name, facts, (root,), remedy, reason, passed_over)

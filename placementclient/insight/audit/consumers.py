@@ -25,12 +25,12 @@ _UNTYPED = 'the service that owns the consumer sets its type with the next write
 
 
 def find_orphans(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the consumers of leaked allocations: Nova has no server or migration with the UUID.
+    """Yield the consumers with leaked allocations: Nova has no server or migration with the UUID.
 
-    Without the UUIDs of migrations each may be a migration, but for those whose server is gone by
-    the word of Nova or of the operator.
+    If the UUIDs of migrations are not known, yield only those whose server is gone by the word of
+    Nova or of the operator: any other may be a migration.
 
-    :raises MissingFields: after these, if migrations or their UUIDs are missing
+    :raises MissingFields: after the last one, if the migrations or their UUIDs are missing
     """
     for audited in cloud.consumers_by_check['orphan']:
         uuid = audited.consumer.uuid
@@ -136,7 +136,7 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _make_needless_finding(audited: AuditedConsumer, kind: str) -> Finding:
-    """Return the finding about needless allocations, with those that may be freed as its remedy.
+    """Return the finding on needless allocations of a consumer; its remedy frees those that may go.
 
     :param kind: the ID of the check
     """
@@ -161,7 +161,8 @@ def _make_consumer_finding(
 
     :param reason: why its allocations are not freed
     :param facts: further facts
-    :param passed_over: why the check skips the server at this moment
+    :param passed_over: why the audit cannot judge the consumer now: it counts the consumer, and
+        leaves the finding out; empty: it can
     """
     cloud, consumer = audited.cloud, audited.consumer
     common: dict[str, object] = {

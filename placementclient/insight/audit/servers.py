@@ -133,7 +133,8 @@ def _make_server_finding(
 
     :param facts: those beside the name of the host
     :param reason: why there is no remedy, or why not to follow it at once
-    :param passed_over: why the check skips the server
+    :param passed_over: why the audit cannot judge the server now: it counts the server, and
+        leaves the finding out; a reason of :meth:`Cloud.find_skip_reason` comes first
     :param other_root: the UUID of another root that the finding concerns
     """
     roots = [*cloud.find_host_roots(server.host_names), *([other_root] if other_root else [])]

@@ -132,7 +132,7 @@ class _RemedySearch:
         return bool(states) and self._is_enough_with(states)
 
     def describe_host_to_leave(self) -> Iterator[str]:
-        """Yield one text, on a host to leave in use, so that the others can be emptied."""
+        """Yield one text, or none: the host to leave in use, so that the others can be emptied."""
         hosts = Counter(server.source for server in self._left)
         for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
             kinds = {

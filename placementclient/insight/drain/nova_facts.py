@@ -30,20 +30,21 @@ class NovaFacts:
 
     :param requests: the requests of servers, by their UUIDs; of the others only their allocations
         are known
-    :param least: the same without uncertain parts, if that differs
+    :param least: the requests without uncertain parts, of servers of which they differ
     :param states: the states of servers, in small letters, by their UUIDs
     :param consumers: the UUIDs of all servers; ``None`` if they are not known
     :param zones: the availability zones by the name of the host
-    :param limits: how many servers of a server group one host may have, by its name
-    :param groups: the server groups by the UUID of the server
+    :param limits: how many servers of a server group one host may have, by the UUID of the
+        group
+    :param groups: the UUIDs of the anti-affinity groups by the UUID of the server
     :param restrictions: why Nova does not live-migrate servers whose flavor is known; ``None``: it
         does
     :param migrations: by the UUID of the consumer that holds the old host; ``None`` if they are
         not known
     :param cells: the cells of Nova by the name of the host; ``None``: all hosts are in one
     :param aggregates: the names of aggregates by UUID
-    :param absent: the servers that Nova has on a host and that hold nothing there, by the UUID of
-        its root
+    :param absent: a hindrance for each server that Nova has on a host and for which nothing is
+        held there, by the UUID of the host's root
     :param departures: of servers with all allocations on other hosts than the one that Nova has
     """
 

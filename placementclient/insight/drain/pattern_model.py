@@ -27,7 +27,7 @@ Patterns = dict[int, list[Pattern] | None]
 
 
 class GroupShare(NamedTuple):
-    """The servers of a group in a solution.
+    """The servers that a solution puts on a group of alike hosts.
 
     :param number: the index of the group
     :param pieces: the number of servers of each piece

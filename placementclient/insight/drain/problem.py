@@ -283,7 +283,8 @@ def _find_free_pools(
 ) -> dict[Pool, int]:
     """Return the free amounts of sharing providers, by their UUID and class.
 
-    :param leaving: servers whose allocations there count as free if other pools have the class
+    :param leaving: servers whose allocations on sharing providers count as free if other providers
+        that serve targets have the class
     :param targets: the UUIDs of the hosts that may receive servers
     """
     pools = {

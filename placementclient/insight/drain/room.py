@@ -271,7 +271,10 @@ def _bound_leaving_servers(
 def _bound_leaving_servers_by_single_amounts(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
-    """Return the same bound from each amount alone; ``None`` if all servers free too little."""
+    """Return a lower bound for the number of servers that leave: the most that one amount needs.
+
+    ``None`` if even all servers free too little. :func:`_bound_leaving_servers` is more exact.
+    """
     least = 0
     for at, needed in enumerate(lacking):
         amounts = sorted((freed[at] for freed in frees), reverse=True)

@@ -241,7 +241,7 @@ def _give_amounts_to_targets(
     """Add the moved amounts to the targets.
 
     :param moved: the inventories of the sources before
-    :return: the inventories of sources of which a target states the reserved amount
+    :return: the keys of the sources whose target states its own reserved amount
     """
     reserving: set[InventoryKey] = set()
     received: dict[InventoryKey, list[InventoryFlow]] = {}

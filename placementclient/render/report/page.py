@@ -144,7 +144,11 @@ def _choose_host_columns(class_fills: Sequence[ClassFill]) -> tuple[list[str], l
 def _make_records(
     report: Report, classes: Sequence[str], others: Sequence[str]
 ) -> dict[str, object]:
-    """Return what the script of the page reads: the records, and the words and units for them."""
+    """Return what the script of the page reads: the records, and the words and units for them.
+
+    :param classes: those with a column of their own in the table of hosts
+    :param others: the heading of the column for all other classes; empty: there is none
+    """
     return {
         **Records(report).make_document(),
         'columns': [escape_text(name) for name in classes],

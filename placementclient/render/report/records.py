@@ -60,7 +60,7 @@ class Records:
         self._consumers = _Numbering[str]()
 
     def make_document(self) -> dict[str, object]:
-        """Return all records for the page."""
+        """Return all records, by the names that ``page.js`` has for their lists: ``trees``, …"""
         cloud, plan = self._report.cloud, self._report.plan
         places = {
             state.uuid: (number, place)

@@ -63,7 +63,7 @@ def list_statements(
 
 
 def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement]:
-    """Yield sentences about the amounts and capacities that a plan changes."""
+    """Yield sentences on the used amounts, the capacities and the trees that a plan leaves out."""
     renamed = _sum_class_changes(plan)
     differing, moved, capacities = [], [], []
     for name, was, becomes, _ in changes:
@@ -89,7 +89,7 @@ def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement
 
 
 def _sum_class_changes(plan: Plan) -> Counter[str]:
-    """Return by how much the usage of each class grows as a plan changes the class of amounts."""
+    """Return, by class, the amounts that a plan turns into the class minus those it turns from it."""
     renamed: Counter[str] = Counter()
     for row in (row for change in plan.changes for row in change.reasons):
         renamed[row.resource_class] -= row.amount
