@@ -36,7 +36,7 @@ class _AtomicMerge(Merge):
     def _merge_changed_inventory(
         self, state: ProviderState, name: str, before: Inventory, after: Inventory, live: Inventory
     ) -> Inventory:
-        """Return the live inventory; add the obstacle that others have changed what the plan changes."""
+        """Return the live inventory; add the obstacle that others have changed the inventory."""
         self._note_obstacle(state, name, before, after, live)
         return live
 

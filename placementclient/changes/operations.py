@@ -68,7 +68,7 @@ class UpdateProvider:
 
 
 @dataclass(frozen=True, slots=True)
-class _SetNames:
+class _SetTraitsOrAggregates:
     """Replace the traits, or the aggregates, of a provider."""
 
     provider_uuid: str
@@ -76,13 +76,13 @@ class _SetNames:
     after: frozenset[str]
 
 
-class SetTraits(_SetNames):
+class SetTraits(_SetTraitsOrAggregates):
     """Replace the traits of a provider."""
 
     __slots__ = ()
 
 
-class SetAggregates(_SetNames):
+class SetAggregates(_SetTraitsOrAggregates):
     """Replace the aggregates of a provider."""
 
     __slots__ = ()

@@ -174,7 +174,7 @@ class _AtomicProgress(Progress):
         """Return the facets to read; not traits that are only lost, unless the change is begun."""
         before, after = provider.content_before, provider.content_after
         facets = _find_changed_facets(provider)
-        if self._has_reshape_request and not is_begun and after.traits <= before.traits:
+        if self._needs_reshape_request and not is_begun and after.traits <= before.traits:
             # Lost traits are read when they are removed: after the reshape.
             facets.discard('traits')
         if is_used or 'inventories' in facets:
@@ -186,7 +186,7 @@ class _AtomicProgress(Progress):
         return facets
 
     @property
-    def _has_reshape_request(self) -> bool:
+    def _needs_reshape_request(self) -> bool:
         change = self.change
         return bool(change.consumers or any(item.changed_classes for item in change.providers))
 

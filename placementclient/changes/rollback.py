@@ -208,7 +208,7 @@ def _shift_total(
 ) -> Inventory:
     """Return the live inventory with the expected total, plus what others have added to it.
 
-    Return the expected inventory if the live one is as planned, or ``planned`` or ``live`` is ``None``.
+    Return the expected one if the live one is as planned, or ``planned`` or ``live`` is ``None``.
     """
     if planned is None or live is None or planned == live:
         return expected

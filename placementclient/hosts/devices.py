@@ -73,7 +73,7 @@ def parse_devices(text: str, path: str) -> list[Device]:
     start = text.lstrip()[:1]
     parse_records = _read_csv
     if start in ('[', '<'):
-        parse_records = _read_json if start == '[' else _read_mysql_xml
+        parse_records = _parse_json_records if start == '[' else _parse_mysql_xml_records
     elif '\t' in split_lines(text)[0]:
         parse_records = _read_mysql_batch
     devices: dict[tuple[str, str], Device] = {}
@@ -169,7 +169,7 @@ def _read_table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecor
             yield dict(zip(header, cells, strict=True)), line
 
 
-def _read_json(text: str, path: str) -> DeviceRecords:
+def _parse_json_records(text: str, path: str) -> DeviceRecords:
     try:
         document = strict_json.decode_json(text.encode(), _RECORDS)
     except (strict_json.InvalidJSON, UnicodeError) as reason:
@@ -181,7 +181,7 @@ def _read_json(text: str, path: str) -> DeviceRecords:
         )
 
 
-def _read_mysql_xml(text: str, path: str) -> DeviceRecords:
+def _parse_mysql_xml_records(text: str, path: str) -> DeviceRecords:
     for row in markup.parse_xml(text, path).findall('row'):
         # NULL has the attribute xsi:nil and no text.
         yield {cell.get('name', ''): (cell.text or '').strip() for cell in row}, None

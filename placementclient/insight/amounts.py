@@ -60,7 +60,9 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
         places = [uuid for uuid, amounts in allocations.items() if resource_class in amounts]
         if len(places) > 1:
             raise UnknownAmounts(f'it holds {resource_class} on {len(places)} providers')
-        place = places[0] if places else _require_only_provider(snapshot, host, resource_class)
+        place = (
+            places[0] if places else _require_root_as_only_provider(snapshot, host, resource_class)
+        )
         allocations.setdefault(place, {})[resource_class] = amount
         if not amount:
             del allocations[place][resource_class]
@@ -83,7 +85,9 @@ def _choose_class_to_correct(name: str, consumer: Consumer, requested: Resources
     return classes[0] if classes else next((c for c in ('PCPU', 'VCPU') if c in requested), name)
 
 
-def _require_only_provider(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
+def _require_root_as_only_provider(
+    snapshot: Snapshot, host: ProviderState, resource_class: str
+) -> str:
     """Return the UUID of a host's root; raise UnknownAmounts unless only the root has a class."""
     tree = snapshot.tree(host.provider.root_uuid)
     having = [state for state in tree if resource_class in state.inventories]

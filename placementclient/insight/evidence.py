@@ -320,7 +320,7 @@ class EvidenceJudge:
         }
 
     def _find_newest_migration(self, server_uuid: str) -> ServerMigration | None:
-        """Return the newest migration of a server; ``None``: it has none, or it is not known which."""
+        """Return the newest migration of a server; ``None``: none, or nobody knows which."""
         migrations = self._of_server.get(server_uuid, [])
         if len(migrations) < 2:
             return migrations[0] if migrations else None

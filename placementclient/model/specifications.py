@@ -112,7 +112,7 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         """Return whether the entry lets the provider have inventory of a class after the change."""
         return 'inventories' not in self.whole or name in self.inventories
 
-    def matches_inventory(self, name: str, inventory: Inventory | None) -> bool:
+    def states_present_inventory(self, name: str, inventory: Inventory | None) -> bool:
         """Return whether the entry states all inventories, and of a class what is there now.
 
         That is nothing, or an inventory with the same total, which an entry without one keeps.

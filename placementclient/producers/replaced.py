@@ -44,7 +44,7 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
         of the new one grants less
     :raises UnaccountedUsage: if there is usage that no consumer accounts for
     """
-    joined = join_trees(snapshot, old_uuid, new_uuid, name)
+    joined = map_replacement(snapshot, old_uuid, new_uuid, name)
     successors = joined.successors
     refuse_unaccounted_usage(snapshot, successors)
     states = {**joined.states, **_merge_into_successors(joined.states, successors)}
@@ -56,7 +56,7 @@ def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
     return Snapshot(moved, _move_consumers(snapshot, states, successors), snapshot.origin)
 
 
-class JoinedTrees(NamedTuple):
+class TreeReplacement(NamedTuple):
     """The providers of a snapshot in which one is to replace another; all keys are UUIDs.
 
     :param states: before the replacement; the new provider is empty if it does not exist
@@ -69,7 +69,7 @@ class JoinedTrees(NamedTuple):
     successors: Mapping[str, str]
 
 
-def join_trees(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> JoinedTrees:
+def map_replacement(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> TreeReplacement:
     """Return the providers of a snapshot with the names and successors after a replacement.
 
     :param name: of the new provider after the replacement
@@ -96,7 +96,7 @@ def join_trees(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> J
         for uuid, new_name in names_in_old.items()
         if new_name in new_by_name
     }
-    return JoinedTrees(states, names_in_old | names_in_new, successors)
+    return TreeReplacement(states, names_in_old | names_in_new, successors)
 
 
 def _map_to_new_names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:

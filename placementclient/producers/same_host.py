@@ -8,7 +8,7 @@ from placementclient.model.providers import make_temporary_name, restore_name
 from placementclient.model.servers import is_same_host
 from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.replaced import Irreplaceable, join_trees
+from placementclient.producers.replaced import Irreplaceable, map_replacement
 
 
 def require_compute_nodes_of_one_host(
@@ -90,7 +90,7 @@ def refuse_other_host_in_use(snapshot: Snapshot, old_uuid: str, new_uuid: str, n
     :param name: of the new provider after the replacement
     :raises Irreplaceable: counts the consumers
     """
-    joined = join_trees(snapshot, old_uuid, new_uuid, name)
+    joined = map_replacement(snapshot, old_uuid, new_uuid, name)
     if new_uuid not in snapshot.providers:
         return
     old, new = joined.states[old_uuid], joined.states[new_uuid]

@@ -90,7 +90,7 @@ def format_change_rows(
         if not row[1]:
             outcomes.setdefault(_format_outcome(row), []).append(format_cell(row[0]))
             continue
-        lines.append(_format_change_row(row))
+        lines.append(_format_row_of_cells(row))
     for outcome, objects in sorted(outcomes.items(), key=lambda item: -len(item[1])):
         lines += _format_objects_of_outcome(outcome, objects)
     return wrap_lines(lines, width)
@@ -111,12 +111,12 @@ def _format_objects_of_outcome(outcome: str, objects: Sequence[str]) -> Iterator
         yield f'    and {len(objects) - _NAMED} more: --wide prints all'
 
 
-def format_planned_rows(rows: Iterable[ChangeRow]) -> Iterator[str]:
-    """Yield a line for each planned row: ``+``, ``~`` or ``-``, the object and the part."""
-    return map(_format_change_row, map(_make_cells, rows))
+def format_planned_parts(rows: Iterable[ChangeRow]) -> Iterator[str]:
+    """Yield a line for each part of a planned change: ``+``, ``~`` or ``-``, object and part."""
+    return map(_format_row_of_cells, map(_make_cells, rows))
 
 
-def _format_change_row(row: Sequence[object]) -> str:
+def _format_row_of_cells(row: Sequence[object]) -> str:
     """Return the cells of a row of the table of a change as one line of text."""
     name, change, before, after, *_ = map(format_cell, row)
     outcome = _format_outcome(row)

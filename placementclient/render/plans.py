@@ -70,7 +70,7 @@ def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
         if is_summary:
             yield f'  {tree.root_provider_name}: {format_count(len(parts), "change")}'
         else:
-            yield from ('', *_format_tree(tree, 'changes', changes.format_planned_rows(parts)))
+            yield from ('', *_format_tree(tree, 'changes', changes.format_planned_parts(parts)))
 
 
 def _format_warnings(plan: Plan) -> Iterator[str]:

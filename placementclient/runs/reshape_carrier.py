@@ -18,7 +18,7 @@ from placementclient.planner.errors import IMPOSSIBLE, Infeasible, Undecided, Un
 
 
 class ReshapeCarrier(Carrier):
-    """Applies or rolls back a plan that has a recipe, change by change; plans changed trees again."""
+    """Applies or rolls back a plan that has a recipe, change by change; plans trees again."""
 
     # The states are those of the plan.
     record_of = staticmethod(operations.encode_brief)

@@ -156,7 +156,7 @@ class ChangeCommand(base.Lister):
 
         parts = _list_change_rows(plan)
         shown = '\n'.join(
-            wrap_lines(changes.format_planned_rows(parts[:_MOST_ROWS]), get_line_width())
+            wrap_lines(changes.format_planned_parts(parts[:_MOST_ROWS]), get_line_width())
         )
         if len(parts) > _MOST_ROWS:
             shown += (

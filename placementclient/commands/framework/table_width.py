@@ -222,7 +222,8 @@ def _order_hideable_columns(
     """Yield the columns that may be hidden, the least needed first.
 
     :param spare: the names of columns that the command hides first
-    :param needed: the names of columns that the command keeps, unless they are empty or in _HIDDEN_LAST
+    :param needed: the names of columns that the command keeps, unless they are empty or in
+        _HIDDEN_LAST
     """
     by_name = {column.name: column for column in columns}
     # A person knows a subject or a provider by its name.

@@ -281,7 +281,7 @@ class AuditCloud(ChangeCommand):
         }
 
     def _make_freeing_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> FreeingProof:
-        """Return the proof for freeing consumers; refuse a consumer of ``--gone`` that may exist."""
+        """Return the proof for freeing consumers; refuse what ``--gone`` names and may exist."""
         from placementclient.producers.proof import FreeingProof
 
         proof = FreeingProof(

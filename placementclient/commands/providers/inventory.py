@@ -361,11 +361,11 @@ class ReplaceInventories(ChangeCommand):
         """Log the fields of ``<provider>`` that would change, before and after."""
         from placementclient.changes.summary import list_change_rows
         from placementclient.model.snapshots import ProviderState, Snapshot
-        from placementclient.render.changes import format_planned_rows
+        from placementclient.render.changes import format_planned_parts
 
         provider = Provider(self.provider_uuid, self.args.provider, 0)
         sides = (Snapshot([ProviderState(provider, part)], ()) for part in (before, after))
-        for line in format_planned_rows(list_change_rows(*sides)):
+        for line in format_planned_parts(list_change_rows(*sides)):
             self.log_hint(line)
 
     def _log_classes_without_total(

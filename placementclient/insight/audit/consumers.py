@@ -36,7 +36,7 @@ def find_orphans(cloud: Cloud) -> Iterator[Finding]:
         uuid = audited.consumer.uuid
         is_gone = uuid in cloud.deleted or uuid in cloud.lists.gone
         if is_gone or cloud.has_migration_uuids:
-            yield _make_needless_finding(audited, 'orphan')
+            yield _make_needless_allocations_finding(audited, 'orphan')
     if not cloud.lists.has_list('migrations'):
         raise MissingFields('migrations')
     if not cloud.has_migration_uuids:
@@ -48,7 +48,7 @@ def make_needless_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
 
     def find_consumers(cloud: Cloud) -> Iterator[Finding]:
         for audited in cloud.consumers_by_check[kind]:
-            yield _make_needless_finding(audited, kind)
+            yield _make_needless_allocations_finding(audited, kind)
 
     return find_consumers
 
@@ -135,7 +135,7 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
             yield make_finding(consumer.uuid, {'type': None, **counts}, roots, reason=_UNTYPED)
 
 
-def _make_needless_finding(audited: AuditedConsumer, kind: str) -> Finding:
+def _make_needless_allocations_finding(audited: AuditedConsumer, kind: str) -> Finding:
     """Return the finding on needless allocations of a consumer; its remedy frees those that may go.
 
     :param kind: the ID of the check

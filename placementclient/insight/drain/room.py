@@ -252,7 +252,7 @@ def _bound_leaving_servers(
     :param frees: of each server, the amount that it frees at each index
     :return: ``None`` if even all servers free too little
     """
-    least = _bound_leaving_servers_by_single_amounts(lacking, frees)
+    least = _bound_by_single_amounts(lacking, frees)
     if least is None:
         return None
     level = {(lacking, 0)}
@@ -268,7 +268,7 @@ def _bound_leaving_servers(
     return max(MOST_LEAVING + 1, least)
 
 
-def _bound_leaving_servers_by_single_amounts(
+def _bound_by_single_amounts(
     lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]
 ) -> int | None:
     """Return a lower bound for the number of servers that leave: the most that one amount needs.

@@ -35,7 +35,7 @@ class MoveFromSource(NamedTuple):
 
 
 class CheckedChange:
-    """A change of a plan that is to be checked, with the parts of the specification about its trees.
+    """A planned change that is to be checked, with the parts of the specification about its trees.
 
     :ivar names: the classes and consumers that the specification names
     :ivar by_name: the changed providers by name, as ``by_uuid`` by UUID

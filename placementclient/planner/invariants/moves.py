@@ -68,7 +68,9 @@ def _was_move_made(
     return all(
         provider is not None
         and any(
-            entry.matches_inventory(side_name, provider.content_before.inventories.get(side_name))
+            entry.states_present_inventory(
+                side_name, provider.content_before.inventories.get(side_name)
+            )
             for entry in checked.find_entries(provider)
         )
         for provider, side_name in sides

@@ -88,7 +88,7 @@ class TargetProvider:
     def has_inventory_as_stated(self, resource_class: str) -> bool:
         """Return whether the specification states the inventory of a class exactly as it is now."""
         inventory = self.inventories_before.get(resource_class)
-        return self.entry is not None and self.entry.spec.matches_inventory(
+        return self.entry is not None and self.entry.spec.states_present_inventory(
             resource_class, inventory
         )
 

@@ -53,7 +53,7 @@ def list_statements(
     :param changes: the usage of each class before and after the plan
     """
     statements = [
-        *(_judge_plan(report.plan, changes) if report.plan else ()),
+        *(_describe_plan(report.plan, changes) if report.plan else ()),
         *(_judge_drain(report.drain) if report.drain else ()),
         *_judge_audit(report),
         *_judge_cloud(report, class_fills),
@@ -62,7 +62,7 @@ def list_statements(
     return sorted(statements, key=lambda statement: worst_first.index(statement.mark))
 
 
-def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement]:
+def _describe_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement]:
     """Yield sentences on the used amounts, the capacities and the trees that a plan leaves out."""
     renamed = _sum_class_changes(plan)
     differing, moved, capacities = [], [], []
@@ -89,7 +89,7 @@ def _judge_plan(plan: Plan, changes: Sequence[FillChange]) -> Iterator[Statement
 
 
 def _sum_class_changes(plan: Plan) -> Counter[str]:
-    """Return, by class, the amounts that a plan turns into the class minus those it turns from it."""
+    """Return, by class, the amounts that a plan turns into the class minus those out of it."""
     renamed: Counter[str] = Counter()
     for row in (row for change in plan.changes for row in change.reasons):
         renamed[row.resource_class] -= row.amount

@@ -11,7 +11,7 @@ def test_a_change_names_no_parent_of_a_new_root():
         ChangeRow('host', 'create', None, {'parent': None}),
         ChangeRow('gpu', 'create', None, {'parent': 'host'}),
     ]
-    assert list(changes.format_planned_rows(rows)) == ['+ host', '+ gpu parent host']
+    assert list(changes.format_planned_parts(rows)) == ['+ host', '+ gpu parent host']
     # A script finds the field in any case.
     _, [root, _] = changes.make_planned_table(rows)
     assert root[3].machine_readable() == {'parent': None}
