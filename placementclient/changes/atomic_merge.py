@@ -41,7 +41,7 @@ class _AtomicMerge(Merge):
         return live
 
     def _get_planned_usage(self, uuid: str, name: str) -> int:
-        """Return the usage of a class that the plan has after the change; 0 without a provider."""
+        """Return the planned usage of a class after the change; 0 if the provider is gone then."""
         planned = self._after.providers.get(uuid)
         return planned.used(name) if planned else 0
 

@@ -203,7 +203,7 @@ class Merge:
                     yield state, name, amount
 
     def _refuse_consumer(self, consumer: Consumer, message: str) -> None:
-        """Add an obstacle, and leave a consumer as it is."""
+        """Add an obstacle with a message, and leave a consumer as it is now."""
         uuid = consumer.uuid
         self._note_consumer_obstacle(uuid, message)
         if uuid in self._live.consumers:

@@ -75,7 +75,10 @@ class CommandManager(commandmanager.CommandManager):
             self.commands[point.name.replace('_', ' ')] = point
 
     def find_command(self, argv: list[str]) -> tuple[type[Command], str, list[str]]:
-        """Return the class and the name of the command in the first words, and the other words."""
+        """Return the class and the name of the command in the first words, and the other words.
+
+        :raises ValueError: if no command has such a name
+        """
         factory: Any  # cliff calls it a class
         factory, name, arguments = super().find_command(argv[:LONGEST_NAME])
         return factory.load(), name, [*arguments, *argv[LONGEST_NAME:]]

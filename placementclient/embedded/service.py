@@ -221,7 +221,7 @@ class _ThreadRequest(threading.local):
 
 
 class Service:
-    """The server with one database in this process, until it is closed."""
+    """The Placement server, run in this process with one database until :meth:`close`."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         for log in map(logging.getLogger, ('placement', 'alembic')):

@@ -137,7 +137,7 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
 
 
 def _read_allocations(cursor: Cursor) -> dict[str, dict[str, int]]:
-    """Return amounts by consumer and class."""
+    """Return the amounts that consumers hold on a provider, by consumer UUID and class."""
     amounts = {
         replace(item, value=uuid).read_uuid(): item.read_by_class(
             lambda at: at.read_integer(1, UNLIMITED)

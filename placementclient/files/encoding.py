@@ -69,7 +69,7 @@ def compute_digest(lines: Iterable[bytes | memoryview]) -> str:
 
 
 def is_sealed(content: bytes, digest: str) -> bool:
-    """Return whether a file ends with a digest, and has exactly the content of that digest."""
+    """Return whether a file ends with ``digest``, and that is the digest of all content before."""
     end = _make_closing_line(digest)
     return content.endswith(end) and compute_digest([memoryview(content)[: -len(end)]]) == digest
 

@@ -79,7 +79,7 @@ def _find_changed_uuids(
 ) -> set[str]:
     """Return the UUIDs of objects that were added or removed, or whose content differs.
 
-    :param content: returns the part of an object that counts
+    :param content: returns the part of an object to compare
     :param before: the objects by UUID, as in ``after``
     """
     shared = before.keys() & after.keys()
@@ -103,7 +103,10 @@ def _drop_empty_fields(content: Content | None) -> Content | None:
 def _make_provider_content(
     snapshot: Snapshot, uuid: str, names: Mapping[str, str]
 ) -> Content | None:
-    """Return the compared fields of a provider; ``None`` if the snapshot lacks it."""
+    """Return the compared fields of a provider; ``None`` if the snapshot lacks it.
+
+    :param names: of providers, by UUID, to name the parent
+    """
     state = snapshot.providers.get(uuid)
     if state is None:
         return None

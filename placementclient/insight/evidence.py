@@ -276,7 +276,7 @@ class EvidenceJudge:
 
         A host that Nova has removed has no hypervisor, but its root has its name.
 
-        :param node: the name of its node, which decides; ``None``: its only node
+        :param node: the name of the hypervisor; ``None``: the only one of the host
         :param by_hypervisor_only: whether not to look for the name if hypervisors have UUIDs
         """
         if self._has_uuids:

@@ -39,7 +39,7 @@ class Flavor(ListRecord, frozen=True, gc=False):
     :param ram: in MiB, as ``swap``
     :param disk: the root disk, in GiB; a server that boots from a volume does not take it
     :param ephemeral: the disk beside it, in GiB
-    :param id: servers have none of their flavors, from compute API 2.47 on
+    :param id: ``None`` for the flavor in a server's record, from compute API 2.47 on
     """
 
     key = 'flavors'
@@ -365,7 +365,7 @@ class HostAggregate(ListRecord, frozen=True, gc=False):
 
     @property
     def project_ids(self) -> tuple[str, ...]:
-        """Return the IDs of the projects for which Nova keeps its hosts; none: for all."""
+        """Return the IDs of the projects for which Nova keeps the aggregate's hosts; none: all."""
         # With a suffix there are several such keys, and each may have several projects.
         values = [self.metadata[key] for key in sorted(self.metadata) if key.startswith(_TENANTS)]
         return tuple(filter(None, map(str.strip, ','.join(values).split(','))))

@@ -106,7 +106,7 @@ class Features:
         return self.require_known(key, flavor or image, prefix)
 
     def require_known(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
-        """Return a value of the extra spec or of the property; ``None`` for an empty value.
+        """Return ``value``, of the extra spec or of the property; ``None`` if it is empty.
 
         :param key: the common part of their names, behind ``prefix``: see :class:`Features`
         :raises Refusal: if Nova does not know the value for the two

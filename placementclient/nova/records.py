@@ -135,7 +135,10 @@ def _find_embedded_flavor(place: RecordPlace, flavors: Mapping[str, Flavor]) -> 
 
 
 def _find_image(place: RecordPlace) -> object:
-    """Return the image in a record; ``None`` if it is a volume instead, UNSET if unknown."""
+    """Return the image in a server's record; ``None``: the server boots from a volume.
+
+    UNSET: the record does not tell.
+    """
     image = place.find_value('image')
     if not image:
         # The API has '' for a server that was booted from a volume.

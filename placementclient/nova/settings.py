@@ -76,7 +76,7 @@ class Settings:
     def read_pci_aliases(self) -> Mapping[str, Filter]:
         """Return the resources and traits of one device of each PCI alias, by the alias's name.
 
-        :raises Refusal: if an alias is wrong: then Nova refuses all flavors with one
+        :raises Refusal: if any alias is wrong: then Nova refuses all flavors that name an alias
         """
         records: dict[str, _PciAliasRecord] = {}
         for record in self._decode_aliases():

@@ -122,9 +122,9 @@ class Shape:
         }
 
     def find_suitable_providers(self, request: Request) -> list[list[int]] | None:
-        """Return for each part the numbers of the providers that can serve it, free amounts apart.
+        """Return for each part the numbers of the providers that can serve it, however full.
 
-        :return: ``None`` if no host of this shape can serve the request
+        :return: ``None`` if no host of this shape can serve the request; no number for a lax one
         """
         if request.is_lax:
             if is_root_suitable(self.providers[0], request) and self._can_divide_amounts(request):

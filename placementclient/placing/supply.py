@@ -194,7 +194,7 @@ class Supply:
         if not has_traits_of_common_group(self._request, providers, common):
             return None
         is_tied = self._has_dependent_parts(providers, serving)
-        options = tuple(self._list_ways_to_serve_one(states, providers)) if is_tied else ()
+        options = tuple(self._list_choices_for_one_server(states, providers)) if is_tied else ()
         content = (
             # Other trees use shared inventory of a tree: it is a pool for the tree too.
             tuple(
@@ -230,13 +230,13 @@ class Supply:
             for names in self._request.covering
         )
 
-    def _list_ways_to_serve_one(
+    def _list_choices_for_one_server(
         self, states: Sequence[ProviderState], providers: Sequence[HostProvider]
     ) -> Iterator[Choice]:
         """Yield each set of amounts of inventories that can serve one server as a whole.
 
         :param states: the providers that can serve a tree
-        :param providers: the same as a request sees them, in the same order
+        :param providers: those of ``states`` as a request sees them, in the order of ``states``
         """
         grants = make_grant_check(states)
         suitable = find_serving_providers(self._request, providers, grants) or ()

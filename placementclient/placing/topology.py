@@ -35,12 +35,12 @@ class Topology:
         self._reached = {
             root: [snapshot.providers[uuid] for uuid in uuids]
             for root, uuids in (
-                self._find_sharers() if sharers_by_root is None else sharers_by_root
+                self._find_sharing_providers() if sharers_by_root is None else sharers_by_root
             ).items()
         }
 
-    def _find_sharers(self) -> Mapping[str, Iterable[str]]:
-        """Return the UUIDs of the sharing providers of other trees, by the root that they serve."""
+    def _find_sharing_providers(self) -> Mapping[str, Iterable[str]]:
+        """Return the UUIDs of sharing providers of other trees, by that of the root they serve."""
         sharing = [state for states in self.trees.values() for state in filter(is_sharing, states)]
         return find_sharers_by_tree(
             (

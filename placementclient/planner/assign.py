@@ -28,7 +28,7 @@ from placementclient.planner.solve.search import (
 class AssignmentResult:
     """The targets of all amounts that move.
 
-    :param rows: the rows of the plan, each with its label, ordered by source, consumer and class
+    :param rows: of the plan, labelled mapped, forced or inferred, by source, consumer and class
     :param undecided: the rows that have several possible targets
     :param unproved: how many more rows may have several: the search for other targets was cut short
     """

@@ -91,7 +91,7 @@ def _describe_unplaceable_demands(
 
 
 def _describe_undetermined(unproved: int, seconds: float) -> str:
-    """Return the sentence that the time ran out.
+    """Return the sentence that a search ran out of time after some seconds.
 
     :param unproved: the number of rows that may have another target; 0: no solution was found
     """

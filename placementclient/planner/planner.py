@@ -68,10 +68,10 @@ def plan_reshape(
     :param allow_inferred: whether the planner may choose one of several possible targets
     :param skip_infeasible: whether to leave out trees that cannot be planned
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
-    :raises errors.NoSuchProvider: if one of ``trees`` is none
+    :raises errors.NoSuchProvider: if an entry of ``trees`` names no provider
     :raises Infeasible: if a tree cannot be planned
     :raises Undecided: if a row has several possible targets
-    :raises Undetermined: if the search took too long to know either
+    :raises Undetermined: if the search took too long to know whether there is a plan, or several
     """
     faults = cursors.Faults()
     check = SpecCheck(spec, snapshot, listed, trees)
@@ -229,7 +229,7 @@ class _Planner:
         """Return the change of trees with the assignment of their allocations.
 
         :param layout: their target state, with the assigned rows by allocation
-        :raises PlanRefusal: if there is none, or it is too large for one request
+        :raises PlanRefusal: if no assignment is found, or the change is too large for one request
         """
         snapshot, spec, (target_state, assigned) = self._snapshot, self._spec, layout
         assignment = assign_targets(snapshot, target_state, spec, assigned, self._solver_timeout)
@@ -268,7 +268,7 @@ class _Planner:
                     yield self._spec.make_error(f'nothing uses {entry.name}', section, index)
 
     def raise_row_faults(self, *, partial: bool) -> None:
-        """Raise an error if rows do not suit their consumers, or no tree uses them.
+        """Raise an error if assignment rows do not suit their consumers, or no tree uses them.
 
         :param partial: whether only some of the selected trees are planned
         """
@@ -332,8 +332,8 @@ def _choose_roots(
 ) -> list[ProviderState]:
     """Return the roots of the trees to plan.
 
-    :param trees: names or UUIDs of the only ones; none: all that the specification selects
-    :param faults: those of the specification, which are raised first if no tree is left
+    :param trees: names or UUIDs of the only ones; empty: all that the specification selects
+    :param faults: of the specification; raised before the error that it does not select a tree
     """
     roots = select_roots(snapshot, spec)
     if not roots and not trees and (spec.moves or spec.additions):

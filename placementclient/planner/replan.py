@@ -105,7 +105,7 @@ def _refuse_existing_children(snapshot: Snapshot, change: Change) -> None:
 def _select_retained_rows(
     snapshot: Snapshot, target_state: TargetState, change: Change
 ) -> dict[AllocationKey, list[PlannedRow]]:
-    """Return the rows of a change whose allocations still have the same amount.
+    """Return the rows of a change whose allocations still have to move, in the same amount.
 
     :raises PlanRefusal: if a target of such a row is no target any more
     :return: the rows by allocation

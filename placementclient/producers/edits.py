@@ -51,7 +51,7 @@ class EditProducer(StateProducer):
         self.remarks: list[str] = []
 
     def read_live_state(self) -> Snapshot:
-        """Read the selected providers, and the identity of all providers above them."""
+        """Read the selected providers; of others in their trees at most UUID, name and parent."""
         self._before = self._read_selected_providers()
         return self._before
 
@@ -86,7 +86,7 @@ class EditProducer(StateProducer):
             yield f'{lacking}. Placement grants nothing more there until enough is freed'
 
     def _read_selected_providers(self) -> Snapshot:
-        """Read the selected providers; of other providers in their trees at most the identities."""
+        """Read the selected providers; of others in their trees at most UUID, name and parent."""
         origin = make_origin(self.client)
         name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())

@@ -182,7 +182,7 @@ def _explain_missing_room(
     """Return the reason why a consumer has no room for the added amounts; empty if it has.
 
     :param added: by provider and class, the amounts that the consumer gains
-    :param healing: the amounts that the other servers gain
+    :param healing: by provider and class, the amounts that the servers healed before gain
     """
     for uuid, resources in added.items():
         for name, more in resources.items():

@@ -108,8 +108,10 @@ class RepairProducer(StateProducer):
     def _explain_unmade_repair(
         self, number: int, result: TreeResult | None, part: tuple[str, str]
     ) -> str:
-        """Return the reason why one repair was not made; empty if none is known.
+        """Return the reason why the repair of a finding was not made; empty if none is known.
 
+        :param number: of the finding
+        :param result: of the tree with the part; ``None``: its change was not begun
         :param part: as :func:`_get_repaired_part` returns it
         """
         if reason := self._reasons.get(number):

@@ -254,22 +254,22 @@ def _map_to_existing_uuids(snapshot: Snapshot, existing: Mapping[str, Provider])
     }
 
 
-def _replace_uuids(snapshot: Snapshot, uuids_by_old: Mapping[str, str]) -> Snapshot:
-    """Return a snapshot with other UUIDs of some providers."""
+def _replace_uuids(snapshot: Snapshot, new_uuids_by_old: Mapping[str, str]) -> Snapshot:
+    """Return a snapshot in which some providers, and allocations on them, have other UUIDs."""
 
     def change_uuids(provider: Provider) -> Provider:
         parent = provider.parent_provider_uuid
         return replace(
             provider,
-            uuid=uuids_by_old.get(provider.uuid, provider.uuid),
-            parent_provider_uuid=uuids_by_old.get(parent, parent) if parent else None,
-            root_provider_uuid=uuids_by_old.get(provider.root_uuid, provider.root_uuid),
+            uuid=new_uuids_by_old.get(provider.uuid, provider.uuid),
+            parent_provider_uuid=new_uuids_by_old.get(parent, parent) if parent else None,
+            root_provider_uuid=new_uuids_by_old.get(provider.root_uuid, provider.root_uuid),
         )
 
     consumers = (
         replace(
             consumer,
-            allocations={uuids_by_old.get(u, u): r for u, r in consumer.allocations.items()},
+            allocations={new_uuids_by_old.get(u, u): r for u, r in consumer.allocations.items()},
         )
         for consumer in snapshot.consumers.values()
     )

@@ -56,6 +56,7 @@ def _make_plain_text(label: str, check: Check, program: str) -> str:
     """Return a text about a check without markup; commands are in quotes.
 
     :param label: a key of :data:`LABELS`
+    :param program: the name of the program whose commands the text has
     """
     text = replace_program(find_check_texts(check.id)[label], program)
     if label == 'example':

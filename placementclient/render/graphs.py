@@ -34,7 +34,7 @@ class PictureNode:
     :param notes: its traits and its allocations, as far as they are shown
     :param serves: UUIDs of the roots in the picture with which it shares its inventory
     :param changed: the classes and notes that a plan changes
-    :param is_alone: whether the provider exists only before, or only after, the plan
+    :param is_on_one_side: whether the provider exists only before, or only after, the plan
     """
 
     state: ProviderState
@@ -42,7 +42,7 @@ class PictureNode:
     parent_uuid: str | None = None
     serves: tuple[str, ...] = ()
     changed: frozenset[str] = frozenset()
-    is_alone: bool = False
+    is_on_one_side: bool = False
 
     def format_usage(self, resource_class: str) -> str:
         capacity = self.state.inventories[resource_class].capacity
@@ -133,7 +133,7 @@ def _make_nodes(
         yield replace(
             node,
             changed=frozenset(classes | changed_traits | moved),
-            is_alone=state.uuid not in other.providers,
+            is_on_one_side=state.uuid not in other.providers,
         )
 
 
@@ -178,7 +178,7 @@ def _draw_nodes(nodes: Iterable[PictureNode], prefix: str = '') -> Iterator[str]
     """
     for node in nodes:
         uuid = _quote_dot_string(prefix + node.state.uuid)
-        mark = f', color="{CHANGED}", penwidth=2' if node.is_alone else ''
+        mark = f', color="{CHANGED}", penwidth=2' if node.is_on_one_side else ''
         yield f'  {uuid} [label={_make_dot_label(node)}{mark}];'
         if node.parent_uuid:
             yield f'  {_quote_dot_string(prefix + node.parent_uuid)} -> {uuid};'
@@ -190,7 +190,7 @@ def _make_dot_label(node: PictureNode) -> str:
     """Return the label of a node in the language of Graphviz, with the changed lines in color."""
     # Each line with True if the plan changes it.
     lines = [
-        (escape_line(node.state.name), node.is_alone),
+        (escape_line(node.state.name), node.is_on_one_side),
         *(
             (f'{c} {node.format_usage(c)}', c in node.changed)
             for c in sorted(node.state.inventories)

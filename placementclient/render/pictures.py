@@ -88,8 +88,8 @@ class _Card:
 
     A new card has a width and a height. The passes of :func:`_place_cards` set the others:
 
-    :ivar stack: the height of all its descendants (``_measure_cards``)
-    :ivar breadth: the width of the card and of its descendants, with the gaps (``_measure_cards``)
+    :ivar stack: the height of all its descendants (``_set_card_sizes``)
+    :ivar breadth: the width of the card and of its descendants, with the gaps (``_set_card_sizes``)
     :ivar top: of the card or of its children, whatever is higher, and ``column`` (``_stack_trees``
         for a root, ``_stack_children`` for others)
     :ivar y: the top edge (``_center_sharing_cards`` for a provider that only shares)
@@ -216,7 +216,7 @@ def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
     line = f'<path class="{{}}" d="M{_MARGIN},{{:.1f}} H{_MARGIN + _LEGEND_SYMBOL}"/>'
     is_shown = {
         'share': any(card.node.serves for card in cards),
-        'card changed': any(card.node.changed or card.node.is_alone for card in cards),
+        'card changed': any(card.node.changed or card.node.is_on_one_side for card in cards),
     }
     text_left, y = _MARGIN + _LEGEND_INDENT, top
     for kind, height, text in _LEGEND_ENTRIES:
@@ -230,8 +230,8 @@ def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
 def _draw_card(card: _Card) -> Iterator[str]:
     node = card.node
     kind = 'sharing' if node.serves else '' if node.parent_uuid else 'root'
-    of_card = _make_css_class_attribute('card', kind, is_changed=node.is_alone)
-    of_name = _make_css_class_attribute('name', is_changed=node.is_alone)
+    of_card = _make_css_class_attribute('card', kind, is_changed=node.is_on_one_side)
+    of_name = _make_css_class_attribute('name', is_changed=node.is_on_one_side)
     yield f'<g transform="translate({card.x:.1f},{card.y:.1f})">'
     yield f'<title>{escape_xml(_make_tooltip(node))}</title>'
     yield f'<rect {of_card} width="{card.width:.1f}" height="{card.height:.1f}" rx="8"/>'
@@ -296,7 +296,7 @@ def _place_cards(cards: dict[str, _Card]) -> float:
     children: dict[str | None, list[_Card]] = {}
     for card in cards.values():
         children.setdefault(card.node.parent_uuid, []).append(card)
-    _measure_cards(cards, children)
+    _set_card_sizes(cards, children)
     tops = {uuid: card for uuid, card in cards.items() if card.node.parent_uuid not in cards}
     # A provider that only shares stands apart; one with children is drawn as the tree that it is.
     apart = [card for uuid, card in tops.items() if card.node.serves and uuid not in children]
@@ -309,10 +309,10 @@ def _place_cards(cards: dict[str, _Card]) -> float:
     return bottom + _MARGIN
 
 
-def _measure_cards(
+def _set_card_sizes(
     cards: Mapping[str, _Card], children: Mapping[str | None, Sequence[_Card]]
 ) -> None:
-    """Give each card the height of its children and the width of its subtree.
+    """Set the height of the children, and the width of the subtree, of each provider's card.
 
     :param children: by the UUID of their parent
     """

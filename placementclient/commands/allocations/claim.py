@@ -88,7 +88,7 @@ class ClaimAllocation(base.Lister):
     ) -> dict[str, ProviderSummary]:
         """Return a summary, by UUID, of each claimed provider that the summaries lack.
 
-        It has only the parent and the root: the provider is too full to be in a candidate.
+        Such a summary has only the parent and the root: the provider is too full for a candidate.
         """
         full = {}
         for uuid in claimed.allocations.keys() - summaries.keys():

@@ -44,6 +44,7 @@ def add_options_and_help(
     The examples follow the first sentence; the warning about writes ends the description.
 
     :param examples: the arguments of each command line
+    :param endpoint: the request of the command, if it has just one
     :param writes: whether a command without an endpoint writes at once
     """
     sentence, _, details = (parser.description or '').partition('\n\n')

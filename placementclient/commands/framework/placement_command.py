@@ -133,7 +133,10 @@ class PlacementCommand(command.Command):
         return parser
 
     def _print_help(self, parser: argparse.ArgumentParser, file: TextIO | None = None) -> None:
-        """Print the help of a parser, or raise an error if it cannot be written."""
+        """Print the help of a parser, or raise an error if it cannot be written.
+
+        :param file: ``None``: standard output
+        """
         # argparse ignores the error, and loses a text that is longer than the buffer.
         out = file or self.app.stdout
         with self.report_print_errors():

@@ -86,7 +86,7 @@ class _Column:
         self.whole = max((self.least, *map(len, parts))) if is_needed else self.least
 
     def _compute_least_width(self, word: str) -> int:
-        """Return the width that a word needs at least: commands and UUIDs are never cut."""
+        """Return the least width of a word: a long one may be cut, a command or a UUID never."""
         is_whole = self.name == _COMMAND or _UUID.search(word)
         return len(word) if is_whole else min(len(word), _LONG)
 
@@ -259,8 +259,8 @@ def _cut_heading(name: str, width: int) -> str:
     return name if len(name) <= width else f'{name[: width - 1]}…'
 
 
-def _compute_table_width(widths: Sequence[int]) -> int:
-    return sum(widths) + 3 * len(widths) + 1
+def _compute_table_width(column_widths: Sequence[int]) -> int:
+    return sum(column_widths) + 3 * len(column_widths) + 1
 
 
 def _wrap_words(text: str, width: int) -> Iterator[str]:

@@ -93,7 +93,7 @@ def _find_differences_in_aggregates(
 
     :param ratios: by the UUID of the root of each host, then by class
     """
-    groups = list(_group_by_aggregate(cloud, ratios))
+    groups = list(_group_ratios_by_aggregate(cloud, ratios))
     settled = {(uuid, name) for uuid, named in cloud.lists.ratios.items() for name in named}
     settled.update(part for group in groups if group.is_uniform for part in group.roots_with_class)
     for group in groups:
@@ -110,10 +110,10 @@ def _find_differences_in_aggregates(
                     yield _make_ratio_finding(cloud, ratio, group.usual_ratio, facts)
 
 
-def _group_by_aggregate(
+def _group_ratios_by_aggregate(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
 ) -> Iterator[_AggregateRatios]:
-    """Yield the hosts of each aggregate that have a class, if they are several.
+    """Yield the ratios of each class in each aggregate of which several hosts have the class.
 
     :param ratios: by the UUID of the root of each host, then by class
     """

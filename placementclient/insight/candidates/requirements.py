@@ -124,7 +124,7 @@ def restrict_request(
 def assemble_request(
     request: CandidateRequest, suffixes: Iterable[str], retained: Collection[Requirement]
 ) -> CandidateRequest:
-    """Return a request with exactly these requirements.
+    """Return a request with exactly the retained requirements, otherwise as ``request``.
 
     :param suffixes: those of the groups; a group without requirements is left out
     """

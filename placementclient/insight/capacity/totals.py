@@ -20,6 +20,7 @@ class TotalsLine(msgspec.Struct, frozen=True, gc=False):
     :param largest_fit: the largest amount that a single provider still grants to one consumer
     :param shared_by: of a tree, the name of the sharing provider of another tree that has the room;
         ``None`` for what the tree has itself
+    :param providers: the number of providers that have the class
     """
 
     name: str

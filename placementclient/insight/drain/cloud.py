@@ -129,7 +129,10 @@ class DrainCloud:
         return list(roots)
 
     def _find_named_hosts(self, argument: str) -> list[str]:
-        """Return the UUIDs of the roots that an argument names, without sharing providers."""
+        """Return the UUIDs of the roots that an argument names, without sharing providers.
+
+        :raises errors.NoSuchProvider: if there is no such root
+        """
         providers = self.snapshot.providers
         roots = self.snapshot.root_uuids([argument])
         hosts = [uuid for uuid in roots if uuid in self.hosts or not is_sharing(providers[uuid])]
@@ -236,9 +239,9 @@ class DrainCloud:
         return None
 
     def _explain_migration_or_leak(self, consumer: Consumer, root_uuids: Collection[str]) -> str:
-        """Return the reason why a consumer may be a migration or leaked; empty for a server.
+        """Return why a consumer may be a migration or have leaked allocations; empty: neither.
 
-        :param root_uuids: of the hosts on which it has allocations
+        :param root_uuids: of the hosts on which the consumer has allocations
         """
         nova_facts = self.nova_facts
         if consumer.type == MIGRATION:

@@ -24,11 +24,12 @@ def build_strict_request(
       and aggregates; ``apart``: all are different providers.
     * ``subtrees``: a provider with allocations that is above another one is above it again.
     * ``ancestors``: so is a provider without allocations, for the sake of its traits.
-    * ``root_required``, ``root_member_of``: the root has all traits and aggregates of the root.
+    * ``root_required``, ``root_member_of``: its root has all traits and aggregates of ``root``.
 
     For allocations on ``numa`` (part 0) and ``vgpu`` (part 1) of ``host > numa > gpu > vgpu``,
     the subtrees are ``({0, 1},)``, and the ancestors are ``((traits of gpu, {1}),)``.
 
+    :param root: of the present host
     :param allocations: on providers of the snapshot
     """
     states = [snapshot.providers[uuid] for uuid in allocations]

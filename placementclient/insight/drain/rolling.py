@@ -137,7 +137,7 @@ class _RollingSearch:
     def empty_batches(self, batches: Iterable[HostBatch], effort: float = 0) -> list[HostBatch]:
         """Empty one batch after the other, and return those that can be emptied.
 
-        :param effort: how long to search for each beyond best fit; 0: not at all
+        :param effort: how long to search for each beyond best fit, in seconds; 0: not at all
         """
         return [batch for batch in batches if self._empty_batch(batch, effort)]
 

@@ -113,7 +113,7 @@ class AssignmentProblem:
         return consumer.amount(*key) if key in self._target_state.targets else 0
 
     def _require_no_cause(self) -> None:
-        """Raise :class:`PlanRefusal` if a consumer could not get items."""
+        """Raise :class:`PlanRefusal` if the amounts of some consumer could not become items."""
         if self._causes:
             raise PlanRefusal(self._causes)
 

@@ -19,7 +19,9 @@ _NEEDED = COLUMNS[:2]
 
 
 def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
-    """Parse assignments. Rows without ``to_provider`` are skipped, except unexplained ones.
+    """Return the assignments in a text.
+
+    Rows without ``to_provider`` are skipped, except those with the evidence ``unexplained``.
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
     :raises errors.BadFile: if the text is something else, or has a row twice; with all faults and

@@ -61,7 +61,7 @@ def edit_providers(
     states = cloud.snapshot.providers
     selected = selector.select(states.values())
     for edit, inside in _make_edits(cloud.snapshot, entry, inventories, names):
-        _add_notes(cloud, entry, edit.list_remarks(selected))
+        _add_notes_on_entry(cloud, entry, edit.list_remarks(selected))
         try:
             edit.check_providers(selected)
             selected = [edit.edit_state(state) for state in selected]
@@ -152,7 +152,7 @@ def remove_hosts(cloud: AssumedCloud, entry: Cursor, names: Sequence[str]) -> No
     if lost:
         hosts = join_names([snapshot.providers[root].name for root in roots], _NAMED)
         message = f'Lost: {format_count(len(lost), "consumer")} on {hosts}'
-        _add_notes(cloud, entry, [f'{message}: {join_names(sorted(lost), _NAMED)}'])
+        _add_notes_on_entry(cloud, entry, [f'{message}: {join_names(sorted(lost), _NAMED)}'])
     states = {uuid: state for uuid, state in snapshot.providers.items() if uuid not in gone}
     _replace_states(cloud, states, consumers)
 
@@ -190,11 +190,11 @@ def add_servers(
     _replace_states(cloud, states, {**cloud.snapshot.consumers, **servers})
     cloud.placed |= servers.keys()
     if missing := count - len(servers):
-        _add_notes(
+        _add_notes_on_entry(
             cloud, entry, [f'{missing} of {format_count(count, "server")} of {kind} do not fit']
         )
         if nova.second is not None:
-            _add_notes(cloud, entry, [f'Not counted: hosts without PCPU. {FALLBACK}'])
+            _add_notes_on_entry(cloud, entry, [f'Not counted: hosts without PCPU. {FALLBACK}'])
 
 
 def _place_servers(
@@ -289,5 +289,5 @@ def _find_root(snapshot: Snapshot, name: str, entry: Cursor) -> str:
     return state.uuid
 
 
-def _add_notes(cloud: AssumedCloud, entry: Cursor, sentences: Iterable[str]) -> None:
+def _add_notes_on_entry(cloud: AssumedCloud, entry: Cursor, sentences: Iterable[str]) -> None:
     cloud.notes += [f'{entry.path}:{entry.line}: {sentence}' for sentence in sentences]
