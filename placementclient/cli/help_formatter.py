@@ -69,7 +69,7 @@ class HelpFormatter(argparse.HelpFormatter):
         self._groups.setdefault(self._heading, [])
 
     def add_arguments(self, actions: Iterable[argparse.Action]) -> None:
-        """Add options to the present group."""
+        """Add options to the group that :meth:`start_section` has begun."""
         self._groups[self._heading or ''] += actions
 
     def end_section(self) -> None:

@@ -36,7 +36,7 @@ class SentChanges:
 
     @property
     def last(self) -> SentChange | None:
-        """A write with an unknown outcome, if there is one; else the last; ``None``: no write."""
+        """A write with an unknown outcome, if there is one, else the last write; ``None``: none."""
         changes = list(self._by_thread.values())
         latest = changes[-1] if changes else None
         return next((change for change in changes if not change.is_done), latest)

@@ -35,7 +35,7 @@ SlotCounts = frozenset[tuple[Slot, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class CountInTree:
+class TreeCandidateCount:
     """A tree with its number of candidates.
 
     :param name: of its root
@@ -55,7 +55,7 @@ class CandidateCount:
     :param limit: the most that Nova takes; ``None``: all
     """
 
-    trees: Sequence[CountInTree]
+    trees: Sequence[TreeCandidateCount]
     limit: int | None
 
     @property
@@ -86,7 +86,7 @@ class CandidateCount:
 
 def make_tree_counter(
     topology: Topology, request: CandidateRequest
-) -> Callable[[str], CountInTree]:
+) -> Callable[[str], TreeCandidateCount]:
     """Return the function that counts the candidates in a tree, by the UUID of its root.
 
     It counts equal trees once. Candidates with allocations only on sharing providers count once for
@@ -95,13 +95,13 @@ def make_tree_counter(
     parts = parse_request(request)
     counts: dict[object, tuple[int, bool]] = {}
 
-    def count_in_tree(root: str) -> CountInTree:
+    def count_in_tree(root: str) -> TreeCandidateCount:
         kind = topology.make_tree_key(root, parts.trees)
         if kind not in counts:
             states = topology.list_serving_providers(root)
             providers = topology.list_host_providers(root, parts.trees)
             counts[kind] = _count_in_tree(parts, states, providers)
-        return CountInTree(topology.trees[root][0].name, *counts[kind])
+        return TreeCandidateCount(topology.trees[root][0].name, *counts[kind])
 
     return count_in_tree
 

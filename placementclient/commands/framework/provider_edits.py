@@ -132,7 +132,7 @@ def edit_traits_or_aggregates(
 def _edit_provider(
     command: ChangeCommand, facet: TraitsOrAggregates, requested: list[str], *, removes: bool
 ) -> Output:
-    """Add or remove traits or aggregates of ``<provider>``; return the table of the new list.
+    """Add or remove traits or aggregates of ``<provider>``; return the table of its new list.
 
     :param requested: the names or UUIDs that the operator has given
     :param removes: whether to remove them, not to add them

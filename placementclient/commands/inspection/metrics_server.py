@@ -32,7 +32,7 @@ class TimeLimitedSession:
         session.timeout = min(session.timeout or limit, limit)
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the keystoneauth session."""
+        """Return an attribute of the wrapped keystoneauth session."""
         return getattr(self._session, name)
 
     def request(

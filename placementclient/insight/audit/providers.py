@@ -154,7 +154,7 @@ class _FlavorCounter(NamedTuple):
 
     flavor: str
     limit: int
-    count_in_tree: Callable[[str], candidate_count.CountInTree]
+    count_in_tree: Callable[[str], candidate_count.TreeCandidateCount]
 
 
 def _make_flavor_counters(

@@ -165,7 +165,7 @@ class ConsumerJudge:
             )
 
     def _combine_options(self, items: Sequence[ConsumerItem]) -> Iterable[ConsumerOption]:
-        """Return the combinations of one option of each item, with the fewest targets first."""
+        """Return combinations of one option of each item, those with the fewest targets first."""
         if len(items) == 1 and not items[0].divisible:
             return items[0].options
         numbers = (

@@ -7,7 +7,7 @@ import time
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.placing.candidate_count import CountInTree, count_candidates
+from placementclient.placing.candidate_count import TreeCandidateCount, count_candidates
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -53,7 +53,7 @@ def test_trees_beyond_the_limit_of_nova_are_counted():
     hosts = [*host('a', 4), *host('b', 4), *host('c', 2)]
     number = count_candidates(Topology(cloud(hosts)), groups(2, limit=20))
     assert set(number.trees) == {
-        CountInTree('a', 12), CountInTree('b', 12), CountInTree('c', 2)
+        TreeCandidateCount('a', 12), TreeCandidateCount('b', 12), TreeCandidateCount('c', 2)
     }  # fmt: skip
     assert (number.total, number.limit, number.least_lost_tree_count) == (26, 20, 0)
     assert count_candidates(Topology(cloud(hosts)), groups(2, limit=14)).least_lost_tree_count == 1
@@ -79,7 +79,9 @@ def test_trees_that_differ_in_their_nesting_are_not_alike():
     ]
     parts = {'_cell': Filter({'PCPU': 1}), '_gpu': Filter({'VGPU': 1})}
     request = CandidateRequest(COMMON, parts, 'none', (('_cell', '_gpu'),))
-    assert count_candidates(Topology(cloud(states)), request).trees == [CountInTree('nested', 1)]
+    assert count_candidates(Topology(cloud(states)), request).trees == [
+        TreeCandidateCount('nested', 1)
+    ]
 
 
 def test_sharing_providers_of_another_tree_keep_their_order():
@@ -92,4 +94,6 @@ def test_sharing_providers_of_another_tree_keep_their_order():
     groups = {'_D': Filter({'DISK_GB': 1}), '_V': Filter({'VGPU': 1})}
     request = CandidateRequest(Filter({'MEMORY_MB': 1}), groups, 'none', (('_D', '_V'),))
     states = [provider('host', aggregates=['a'], MEMORY_MB=4), *storage]
-    assert count_candidates(Topology(cloud(states)), request).trees == [CountInTree('host', 1)]
+    assert count_candidates(Topology(cloud(states)), request).trees == [
+        TreeCandidateCount('host', 1)
+    ]
