@@ -187,7 +187,10 @@ def describe_unsteady_trees(names: Sequence[str]) -> str:
 
 
 def join_names(names: Sequence[str], most: int, others: str = 'more') -> str:
-    """Return the first ``most`` of many names: ``a, b, c and 2 more``."""
+    """Return the first ``most`` of many names: ``a, b, c and 2 more``.
+
+    :param others: the word for the names that are left out, in the plural
+    """
     shown, left = ', '.join(names[:most]), len(names) - most
     if left < 1:
         return shown

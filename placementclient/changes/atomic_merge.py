@@ -18,7 +18,7 @@ def merge_atomic_change(
 
     An inventory is replaced as a whole, so it has an obstacle if another client changed any field.
 
-    :param live: at least the same providers and consumers, as they are
+    :param live: the present state of at least all providers and consumers of both snapshots
     :param backward: whether this is a rollback
     """
     kind = _AtomicRollback if backward else _AtomicMerge

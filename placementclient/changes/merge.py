@@ -59,11 +59,10 @@ def merge(
 ) -> MergeResult:
     """Merge the change from one snapshot to another with a third one.
 
-    Traits and aggregates that others have added or removed stay so. An inventory is compared field
-    by field, as others write other fields of it; of a consumer all allocations count, and the owner
-    if the change sets another one.
+    Traits and aggregates that others have added or removed stay so. Inventories are compared by
+    field; of a consumer all allocations count, and the owner if the change sets another one.
 
-    :param live: at least the same providers and consumers, as they are
+    :param live: the present state of at least all providers and consumers of both snapshots
     :param sent: operations of this change that were sent before: what they changed is its own;
         ``None``: they are not known
     :param backward: whether this is a rollback: it gives nothing to a consumer whose allocations
@@ -79,9 +78,7 @@ class Merge:
     Each step brings :attr:`states` and :attr:`consumers` nearer to their values after the change,
     or leaves a part as it is and adds to :attr:`obstacles`.
 
-    An atomic change overrides ``_merge_changed_inventory``, for the time when providers are merged;
-    ``_get_planned_usage``, ``_get_reviewed_usage`` and ``_refuse_inadmissible_consumers``, which
-    decide on room once all parts are merged; and ``_transfer``, which makes the operations last.
+    An atomic change overrides the methods on changed inventories, on room and on operations.
     """
 
     _transfer: Transfer = staticmethod(transfer_in_steps)
@@ -170,7 +167,7 @@ class Merge:
                 del self.states[state.uuid]
 
     def _refuse_dependent_parts(self) -> None:
-        """Refuse parts of the change that need a refused part, and those that need these."""
+        """Refuse each part of the change that needs a refused one, directly or through others."""
         while True:
             decided = dict(self.states), dict(self.consumers)
             self._keep_used_providers()
@@ -220,22 +217,19 @@ class Merge:
         )
 
     def _find_usage_after(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
-        """Return the usage of a class of a provider once the change is made."""
+        """Return the usage of a class after a change that adds ``gains``, by UUID and class."""
         live = self._live.providers.get(uuid)
         return gains[uuid][name] + (live.used(name) if live else 0)
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
-        """Return whether usage after the change exceeds the capacity and the reviewed usage."""
+        """Return whether the usage with ``gains`` exceeds the capacity and the reviewed usage."""
         reviewed = self._get_reviewed_usage(state.uuid, name, gains)
         return self._find_usage_after(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
     def _get_reviewed_usage(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
-        """Return the planned usage after the change, where the plan itself exceeds the capacity.
+        """Return the planned usage if it exceeds the planned capacity, which may be none; else 0.
 
-        Also where the plan does not have the provider. 0 elsewhere: the capacity is what counts.
-
-        :param gains: how much the change adds to the usage, by provider UUID and class; for
-            subclasses
+        :param gains: what the change adds to usages, by provider UUID and class, for subclasses
         """
         planned = self._after.providers.get(uuid)
         used = self._get_planned_usage(uuid, name)

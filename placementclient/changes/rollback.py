@@ -75,7 +75,7 @@ class _Rollback:
 
         It has the live totals of sharing providers, and no consumer that is gone.
 
-        :param planned: that state
+        :param planned: the planned state
         :param others: the consumers that are not as planned, as they are to be in this state
         """
         consumers = planned.consumers | {consumer.uuid: consumer for consumer in others}

@@ -138,8 +138,8 @@ class _InventoryTransfer:
 
         A group that makes room for another one comes before it, if there is such an order.
 
-        :param releases: come before all groups
-        :param others: come after all groups, in any order
+        :param releases: the changes of consumers before all groups
+        :param others: the changes of consumers after all groups, in any order
         :return: with the usages by provider UUID and class
         """
         usage = _UsageCount(self._snapshot)

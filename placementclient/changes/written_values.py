@@ -134,7 +134,7 @@ def _list_inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, ob
 
 
 def _make_consumer_write(consumer: Consumer) -> tuple[str, object]:
-    """Return a text that names a consumer's allocations, and one with what is written there."""
+    """Return a text that names a consumer's allocations, and one with the written values."""
     return f'the allocations of {consumer.uuid}', str(get_compared_values(consumer))
 
 

@@ -194,9 +194,10 @@ def _suggest_for_unknown_words(
 
 
 def _suggest_similar_options(program: str, words: Sequence[str], options: Sequence[str]) -> str:
-    """Return sentences on options like unknown ones, and on commands that have the first of these.
+    """Return sentences on options like unknown ones, and on commands that have the first one.
 
-    :param words: the unknown options, without their dashes; ``options``: those that exist
+    :param words: the unknown options, without their dashes
+    :param options: the options that the command has
     """
     near = find_closest_words([word for word in words if word[1:]], options)
     # The name of the program is one word.

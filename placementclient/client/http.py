@@ -59,8 +59,8 @@ class Client:
     :param timeout: the wait for a connection, and then for each next part of an answer, in seconds;
         by default that of the endpoint. The whole answer may take ten times as long
     :param answer_limit: the most bytes of an answer, once it is decompressed
-    :param list_limit: the same for all pages of a list of another service
-    :param list_timeout: how long these may take, in seconds
+    :param list_limit: the most bytes of all pages of a list of another service together
+    :param list_timeout: how long all pages of such a list may take, in seconds
     :param endpoint_filter: ``service_type``, ``interface``, ``region_name``
     """
 

@@ -50,7 +50,8 @@ _JSON = msgspec.json.Decoder()
 def read_text(path: str, needed: FileKind, *others: FileKind, most_bytes: int = TYPED_LIMIT) -> str:
     """Return the text of a UTF-8 file, which may be compressed with gzip.
 
-    :param needed: the kind that errors name; the file may be of one of ``others`` too
+    :param needed: the kind that errors name
+    :param others: further kinds that the file may be of
     :param most_bytes: the most bytes of the decompressed text; a longer one is refused
     """
     return decode_text_of_kind(read_bytes(path, needed, most_bytes), path, needed, *others)
@@ -59,7 +60,8 @@ def read_text(path: str, needed: FileKind, *others: FileKind, most_bytes: int = 
 def decode_text_of_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -> str:
     """Return the text of a UTF-8 file; refuse a file of another kind.
 
-    :param needed: the kind that errors name; the file may be of one of ``others`` too
+    :param needed: the kind that errors name
+    :param others: further kinds that the file may be of
     """
     kinds.refuse_other_kind(content, path, needed, *others)
     return texts.decode_text(content, path)
@@ -85,7 +87,8 @@ def write_document(path: str, document: object) -> None:
 def read_document(path: str, needed: FileKind, *others: FileKind) -> Any:
     """Return a document of JSON or YAML, as OpenStackClient and the APIs print lists.
 
-    :param needed: the kind that errors name; the file may be of one of ``others`` too
+    :param needed: the kind that errors name
+    :param others: further kinds that the file may be of
     """
     content = read_bytes(path, needed, TYPED_LIMIT)
     text = decode_text_of_kind(content, path, needed, *others)

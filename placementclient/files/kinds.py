@@ -139,7 +139,8 @@ def recognize_kind(content: bytes) -> FileKind | None:
 def refuse_other_kind(content: bytes, path: str, needed: FileKind, *others: FileKind) -> None:
     """Raise an error if a file is empty, or looks like a kind that is neither needed nor allowed.
 
-    :param needed: the kind that the error names; ``others`` are allowed too
+    :param needed: the kind that the error names
+    :param others: further kinds that are allowed
     """
     kind = recognize_kind(content)
     allowed = {kind.name for kind in (needed, *others)}

@@ -66,7 +66,7 @@ class NovaRecords(NamedTuple):
     :param migrations: the migrations of servers; ``None`` if they are not known
     :param hypervisors: the compute nodes; ``None`` if they are not known
     :param gone: the UUIDs of consumers that are gone by the word of the operator
-    :param ignored: the UUIDs of consumers that are not servers of Nova, by the same word
+    :param ignored: the UUIDs of consumers that are no servers of Nova by the word of the operator
     :param nodes: the nodes of Ironic, which name their servers
     """
 

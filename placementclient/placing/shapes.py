@@ -189,7 +189,7 @@ def has_traits_of_common_group(
     """Return True if some providers together have the traits that the common group requires.
 
     :param providers: of a host
-    :param common: the numbers of those that are to have the traits
+    :param common: the numbers of the providers that are to have the traits
     """
     return all(
         any(not alternatives.isdisjoint(providers[number].traits) for number in common)

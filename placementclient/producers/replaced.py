@@ -106,7 +106,7 @@ def _map_to_new_names(tree: Sequence[ProviderState], final: str, *others: str) -
 
     :param tree: the provider, then all below it
     :param final: the new name of the provider
-    :param others: further names of the provider with which names of children may begin
+    :param others: further names of the provider, with which names of its children may begin
     """
     top, *children = tree
     bases = sorted((restore_name(top.name, top.uuid), *others), key=len, reverse=True)

@@ -84,7 +84,7 @@ class ScopeReader:
     def _find_roots_after_moves(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
-        """Return, by root UUID, a provider's name for each tree to which others have moved some.
+        """Return, by root UUID, the trees to which others moved providers: one's name for each.
 
         Empty if all these trees are trees of the change.
 

@@ -24,7 +24,8 @@ _EXPECTED = ('', 'planned', 'done')
 def make_planned_table(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = None) -> Output:
     """Return a table with a row for each part of a planned change, then one for each note.
 
-    :param notes: ``None``: the command has no notes, and the table no columns for them
+    :param notes: findings on what the command leaves as it is; ``None``: the command has none, and
+        the table no columns for them
     """
     if notes is None:
         return PLANNED, [_make_cells(row) for row in rows]
@@ -35,7 +36,10 @@ def make_planned_table(rows: Iterable[ChangeRow], notes: Sequence[Finding] | Non
 
 
 def make_results_table(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -> Output:
-    """Return a table with the applied parts of a change, then the failed trees and the notes."""
+    """Return a table with the applied parts of a change, then the failed trees and the notes.
+
+    :param notes: findings on what the command has left as it was
+    """
     made, failed = [], []
     for result in results:
         made += [(*_make_cells(row), 'done', '') for row in result.rows]
@@ -52,7 +56,10 @@ def make_results_table(results: Iterable[TreeResult], notes: Iterable[Finding] =
 def summarize_results(
     changes: Iterable[Change], results: Iterable[TreeResult], notes: Iterable[Finding]
 ) -> str:
-    """Return how many trees or consumers are in each state, with the names of unchanged ones."""
+    """Return how many trees or consumers are in each state, with the names of unchanged ones.
+
+    :param notes: findings of the command; an error counts as the state of its subject
+    """
     undone = [(note.subject, note.kind) for note in notes if note.is_error]
     left_out = {subject for subject, _ in undone}
     states = (

@@ -31,7 +31,7 @@ digraph placement {
 class PictureNode:
     """A provider in a picture.
 
-    :param notes: its traits and its allocations, as far as they are shown
+    :param notes: the lines on its traits and its allocations, as far as they are shown
     :param serves: UUIDs of the roots in the picture with which it shares its inventory
     :param changed: the classes and notes that a plan changes
     :param is_on_one_side: whether the provider exists only before, or only after, the plan

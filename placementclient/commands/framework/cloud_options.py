@@ -48,7 +48,7 @@ def read_selected_snapshot(
 
     :param workers: the number of trees that are read at the same time
     :param is_steady: whether a tree that changes during each reading of Placement is an error; for
-        those of a file, call :func:`refuse_unsteady_trees`
+        the trees of a file, call :func:`refuse_unsteady_trees`
     """
     if command.args.snapshot:
         snapshot = read_snapshot(command, command.args.snapshot)

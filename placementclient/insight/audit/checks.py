@@ -103,7 +103,8 @@ CHECKS = (
 class Audit(NamedTuple):
     """The result of an audit, check by check.
 
-    :param passed_over: the reasons why checks skip some servers, by the UUID of the server
+    :param passed_over: by the subject of a finding that is left out, a server as a rule, the reason
+        why it cannot be judged now
     :param left_out: why checks are not made, by their IDs: the lists that they need, or a sentence
     """
 

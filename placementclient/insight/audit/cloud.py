@@ -183,8 +183,7 @@ class Cloud:
 
         :param remedy: the next step for the operator, if there is one
         :param reason: why there is no remedy, or why not to follow it at once
-        :param passed_over: why the audit cannot judge the server on the provider now: it counts the
-            server, and leaves the finding out; empty: it can
+        :param passed_over: why the audit only counts the provider's server now, without a finding
         """
         root = state.provider.root_uuid
         return make_finding(state.name, facts, (root,), remedy, reason, passed_over)

@@ -67,7 +67,7 @@ def _explain_unplaceable_flavor(
     """Return the facts why no host can take a server of a flavor; empty if one can.
 
     :param indexes: as :func:`_index_emptied_trees` returns them
-    :param names: those that providers have
+    :param names: the classes, traits and aggregates that providers have
     """
     try:
         sent = scheduling.build_server_request(
@@ -92,7 +92,7 @@ def _explain_unmet_request(
     """Return the facts why no tree has candidates of a request; empty if one has.
 
     :param indexes: as :func:`_index_emptied_trees` returns them
-    :param names: those that providers have
+    :param names: the classes, traits and aggregates that providers have
     """
     if not request.common.resources and not request.groups:
         return {}
@@ -107,7 +107,7 @@ def _drop_temporary_conditions(request: CandidateRequest, names: ReportedNames) 
 
     A disabled host may be enabled again; older releases of Nova require no traits of TPMs.
 
-    :param names: those that providers have
+    :param names: the classes, traits and aggregates that providers have
     """
     required, root = request.common.required, request.root_required
     if names.traits.isdisjoint(_TPM_MODELS):

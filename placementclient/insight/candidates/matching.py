@@ -96,7 +96,7 @@ class TreeMatcher:
     def find_satisfying_trees(self, retained: frozenset[Requirement]) -> set[str]:
         """Return the UUIDs of the roots of the trees that satisfy some requirements together.
 
-        :param retained: these requirements
+        :param retained: the requirements to satisfy
         """
         plausible = self._find_plausible_trees(retained)
         return {root for root in plausible if self.can_satisfy(root, retained)}
@@ -104,7 +104,7 @@ class TreeMatcher:
     def is_met(self, retained: frozenset[Requirement]) -> bool:
         """Return True if any tree satisfies some requirements together.
 
-        :param retained: these requirements
+        :param retained: the requirements to satisfy
         """
         plausible = self._find_plausible_trees(retained)
         return any(self.can_satisfy(root, retained) for root in plausible)
@@ -125,7 +125,7 @@ class TreeMatcher:
         may be added, whole or one unit of them. Then fewer requirements are never harder to meet.
 
         :param root: the UUID of the root of the tree
-        :param retained: these requirements
+        :param retained: the requirements to satisfy
         """
         has_common_trait = any(
             need.kind is RequirementKind.TRAIT and not need.group for need in retained
@@ -146,7 +146,7 @@ class TreeMatcher:
         """Return True if a tree satisfies some requirements together, or the search is cut short.
 
         :param root: the UUID of the root of the tree
-        :param retained: these requirements; their amounts may be others than the request has
+        :param retained: the requirements to satisfy; their amounts may differ from the request
         """
         if not self._unserved.isdisjoint(retained):
             return False

@@ -42,7 +42,7 @@ def ask_for_tree_count(
     """Ask the service how many trees meet some requirements; ``None`` if it cannot be asked.
 
     :param ask: sends a request to the service; ``None``: send none
-    :param retained: these requirements of the request
+    :param retained: the requirements to meet, of those of the request
     """
     relaxed = restrict_request(request, retained)
     return ask(relaxed) if ask and relaxed else None

@@ -31,7 +31,9 @@ def find_absent_servers(
     states: Mapping[str, str],
     choose_repair: RepairChoice,
 ) -> tuple[dict[str, list[Hindrance]], dict[str, Departure]]:
-    """Return by a root's UUID the servers that Nova has there and for which nothing is held there.
+    """Return, by the UUID of a host's root, the servers that Nova has there and that hold nothing.
+
+    Neither such a server nor an unfinished migration of it holds anything on the host.
 
     The second result has, by UUID, the departures of servers that hold all on other hosts.
 
@@ -105,7 +107,7 @@ def _has_migration_on(cloud: Cloud, server: Server, root_uuids: list[str]) -> bo
 
 
 def _describe_whereabouts(cloud: Cloud, homes: list[str], held: Allocations) -> str:
-    """Return a clause: a server holds nothing, or it is here and its allocations are there."""
+    """Return a clause: a server holds nothing, or all on other hosts than it is on for Nova."""
     if not held:
         return (
             'holds no allocations in Placement: the scheduler does not count it, nor has this plan '

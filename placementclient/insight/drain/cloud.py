@@ -90,7 +90,7 @@ class DrainCloud:
 
     @cached_property
     def without_servers(self) -> DrainCloud:
-        """The same hosts without any servers."""
+        """The cloud with the same hosts, and no servers."""
         occupants = self.find_occupants(self.hosts)
         leaving = (*occupants.servers, *occupants.offloaded)
         servers = {move.server: move.before for move in leaving}

@@ -38,7 +38,7 @@ class AlikeServers(NamedTuple):
 class RoomHost(NamedTuple):
     """A host whose servers may move.
 
-    :param emptied: the host once all of these have left, with the options of each kind
+    :param emptied: the host once all servers that may move have left, with the options of each kind
     :param room: its present free amounts, then the further servers that each server group allows
     """
 

@@ -138,7 +138,7 @@ class TargetState:
     :param targets: by source, the inventories to which its amounts may go, the preferred one first
     :param entries: the names of the specification's entries that are about these providers
     :param additions: new allocations that no move gives, by consumer UUID
-    :param roots: of these trees, before the change
+    :param roots: the roots of the trees, before the change
     """
 
     roots: Sequence[ProviderState]
@@ -169,5 +169,5 @@ class TargetState:
         return self.root_names.get(provider.root_provider_uuid, self.name)
 
     def is_local(self, provider: TargetProvider) -> bool:
-        """Return whether a provider is in one of these trees, not in one that shares with them."""
+        """Return whether a provider is in a tree of this state, not in one that shares with it."""
         return provider.root_provider_uuid in self.root_names

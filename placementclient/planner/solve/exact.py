@@ -71,7 +71,7 @@ def record_possible_options(
 def find_core(problem: NumberedProblem, budget: cpsat.Budget) -> tuple[NumberedProblem, bool]:
     """Return an infeasible part of an infeasible problem, and whether it is minimal.
 
-    :return: the same groups, some of them with fewer items or none; and True if it is proved that
+    :return: the problem's groups, some with fewer items or none; and True if it is proved that
         no item can be spared, False if the budget ended before
     """
     groups = list(problem.groups)

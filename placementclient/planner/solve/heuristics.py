@@ -62,7 +62,7 @@ def find_overfull_part(problem: NumberedProblem) -> NumberedProblem | None:
 
     The items are whole, of one class and one size.
 
-    :return: the same groups, some with fewer items; ``None`` if there is no such part
+    :return: the problem's groups, some with fewer items; ``None`` if there is no such part
     """
     options = [option for group in problem.groups for option in group.item.options]
     sizes = {demand.amount for option in options for demand in option}

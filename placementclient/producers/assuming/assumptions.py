@@ -151,7 +151,7 @@ def _read_changes(
 ) -> dict[str, frozenset[str]]:
     """Return the traits or aggregates by ``add`` and ``remove``.
 
-    :param read_names: reads the names of one of these lists
+    :param read_names: reads the names in the list of either key
     """
     changes = cursor.read_fields({'add': read_names, 'remove': read_names})
     if not changes:
