@@ -118,7 +118,7 @@ class Applier:
 
     @contextlib.contextmanager
     def _record_in_journal(self, operation: ops.Operation) -> Iterator[None]:
-        """Write the intent of an operation before this block, and its outcome after it."""
+        """Write the intent of an operation before the block of ``with``, its outcome after."""
         if self._journal:
             intent = self._record_of(operation)
             self._journal.write_intent(self._tree_uuid, intent, synced=not self._is_in_transaction)

@@ -26,8 +26,8 @@ def diff(
     tree lacks them.
 
     :param before: all providers and consumers that change, as they are
-    :param after: the same part in its desired state: a provider or consumer that is missing
-        goes. Every allocation has an inventory
+    :param after: these providers and consumers in their desired state: one that is missing goes.
+        Every allocation has an inventory
     :param transfer: of inventories and allocations: in steps, or in one request
     """
     positions = _Positions(before, after)

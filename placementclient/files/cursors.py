@@ -157,7 +157,7 @@ class Cursor:
 
     :param name: the way to the value in the document: ``moves[0].as``
     :param line: the line in the file, from 1; ``None`` if errors do not print it
-    :param column: likewise
+    :param column: the column in that line, from 1; ``None`` if errors do not print it
     """
 
     value: object

@@ -338,7 +338,7 @@ class NamesInSpec:
     """The classes and consumers that a specification names.
 
     :ivar renamed: of each class that moves, its names at the source and at the target
-    :ivar moved: all these names
+    :ivar moved: the names of all classes that move, at the source or at the target
     :ivar stated: the classes whose inventories the specification states
     :ivar added_consumers: the UUIDs of the consumers that additions give allocations
     """

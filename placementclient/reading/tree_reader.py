@@ -67,7 +67,8 @@ class SharingProviders:
     """The sharing providers, and the trees that they serve.
 
     :param providers: the sharing providers by UUID, in the order of their names
-    :param sharers_by_root: the UUIDs of those that serve a tree from outside, by that of its root
+    :param sharers_by_root: the UUIDs of the sharing providers that serve a tree from outside, by
+        the UUID of its root
     """
 
     providers: Mapping[str, Provider]

@@ -306,7 +306,7 @@ class AuditedConsumer:
 
     @property
     def hosts_beside_named_one(self) -> list[str]:
-        """The UUIDs of the hosts with its allocations, without its own host.
+        """The UUIDs of the hosts with its allocations, without the one that Nova names.
 
         Empty if Nova names none of these hosts, or several.
         """
