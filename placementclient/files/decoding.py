@@ -89,6 +89,8 @@ class FileContent:
                 f'damaged {self._noun}: {describe_fault(str(reason), name)}', item
             ) from None
         except msgspec.DecodeError as reason:
+            if 'UTF-8' in str(reason):  # msgspec 0.23; before, a UnicodeError
+                raise self.make_error('not UTF-8 text', item) from None
             byte = _BYTE.search(str(reason))
             offset = int(byte[1]) if byte else len(self.content if item is None else bytes(item))
             line = self._find_line(item, offset)

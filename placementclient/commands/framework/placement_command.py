@@ -363,11 +363,9 @@ class PlacementCommand(command.Command):
             self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
         self.warn(self.explanation)
         if steps := format_next_steps(self.next_steps):
-            print_steps = self.log.warning if status else self.log_hint
-            print_steps(steps)
+            (self.log.warning if status else self.log_hint)(steps)
         client, change = self.client_if_used, self._last_sent_change
-        has_error = client is not None and client.has_error_answer
-        is_logged = has_error or (change is not None and not change.is_done)
+        is_logged = bool(client and client.has_error_answer) or bool(change and not change.is_done)
         if is_logged and sentence and status in _FAILED and not self.app.options.debug:
             self._log_global_request_id()
 
@@ -390,8 +388,8 @@ class PlacementCommand(command.Command):
         except OSError as full:
             _discard_further_output(self.app.stdout)
             change = done or str(self._last_sent_change or '')
-            clauses = f'Cannot write to stdout: {full.strerror or full}', change
-            raise PlacementError('; '.join(filter(None, clauses))) from full
+            reason = f'Cannot write to stdout: {full.strerror or full}'
+            raise PlacementError(f'{reason}; {change}' if change else reason) from full
 
 
 def _discard_further_output(stdout: TextIO) -> None:
