@@ -119,10 +119,10 @@ def _list_writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
         case ops.SetInventories():
             yield from _list_inventory_writes(operation)
         case ops.SetAllocations(_, consumers):
-            yield from map(_make_consumer_write, consumers)
+            yield from map(_describe_consumer_write, consumers)
         case ops.Reshape(inventories, moved):
             yield from (write for change in inventories for write in _list_inventory_writes(change))
-            yield from (_make_consumer_write(change.after) for change in moved)
+            yield from (_describe_consumer_write(change.after) for change in moved)
 
 
 def _list_inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, object]]:
@@ -133,7 +133,7 @@ def _list_inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, ob
             yield f'the inventory of {name} of {change.provider_uuid}', inventory
 
 
-def _make_consumer_write(consumer: Consumer) -> tuple[str, object]:
+def _describe_consumer_write(consumer: Consumer) -> tuple[str, str]:
     """Return a text that names a consumer's allocations, and one with the written values."""
     return f'the allocations of {consumer.uuid}', str(get_compared_values(consumer))
 

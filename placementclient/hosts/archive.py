@@ -158,7 +158,10 @@ def _require_counted_files(path: str, expected: tuple[int, ...], present: tuple[
 
 
 def _read_archive_members(path: str) -> Iterator[ArchiveMember]:
-    """Yield the files of a folder or an archive, unless it is too large or has a file twice."""
+    """Yield the files of a folder or an archive.
+
+    :raises errors.BadFile: once they are too large together, or a name appears twice
+    """
     size, seen = 0, set[str]()
     with system.translate_system_errors(path, kinds.HOST_FACTS), _translate_damage(path):
         for member in _read_folder(path) if os.path.isdir(path) else _read_tar(path):

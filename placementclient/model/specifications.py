@@ -113,9 +113,10 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         return 'inventories' not in self.whole or name in self.inventories
 
     def states_present_inventory(self, name: str, inventory: Inventory | None) -> bool:
-        """Return whether the entry states all inventories, and of a class what is there now.
+        """Return whether the entry certainly leaves the total of a class as it is now.
 
-        That is nothing, or an inventory with the same total, which an entry without one keeps.
+        It does if ``inventories`` is whole, and has the class with the present total or with none;
+        without a present inventory, if it does not have the class.
 
         :param name: the class
         :param inventory: the present one; ``None``: there is none

@@ -98,7 +98,7 @@ class Shape:
 
     @cached_property
     def pooled_totals(self) -> set[int]:
-        """The indexes into the room of the totals that count amounts of sharing providers."""
+        """The indexes into the room, as in :attr:`totals`, of classes of sharing providers."""
         return {
             self.totals[name]
             for name, numbers in self.members.items()

@@ -124,7 +124,7 @@ class _ListReader:
                 raise
             self._note_absence(name, source.service, absence)
         except schema.BadList as fault:
-            self._note_fault(name, fault, is_file=is_file)
+            self._record_fault(name, fault, is_file=is_file)
         except service.ServiceError as failure:
             self._note_failure(name, source.service, failure)
 
@@ -137,11 +137,12 @@ class _ListReader:
             self.lists.failures[name] = str(absence)
             self.lists.absent.add(name)
 
-    def _note_fault(self, name: str, fault: schema.BadList, *, is_file: bool) -> None:
-        """Note that a list has the wrong form; refuse the list, unless only a field is missing.
+    def _record_fault(self, name: str, fault: schema.BadList, *, is_file: bool) -> None:
+        """Record that a list has the wrong form; unless it only lacks a field, it is not used.
 
         :param name: of the option of the list
-        :param is_file: whether the list is of a file, not of a service
+        :param is_file: whether the list is of a file: its fault goes to ``faults``, that of a
+            service to ``failures``
         """
         from placementclient.nova.schema import MissingField
 

@@ -107,6 +107,6 @@ class ServiceChecks:
         return f'{apart:.0f} s', apart < _LARGEST_SKEW
 
     def _check_reshape(self) -> tuple[str, bool]:
-        """Return the role that a reshape needs, or ``no``, and whether the user may send one."""
+        """Return the role with which the user may reshape, else ``no``; and whether they may."""
         is_allowed = api.reshaper.is_allowed(self._client)
         return f'role {endpoints.RESHAPE.roles}' if is_allowed else 'no', is_allowed

@@ -121,7 +121,7 @@ def _make_replacement_finding(
     if live and not count_consumers(cloud, other):
         return make_finding(other.name, facts, uuids, make_advice('purge', other.reference))
     is_by_servers = other in roots.by_servers
-    reason = _explain_no_replacement(cloud, node, other, is_by_servers=is_by_servers)
+    reason = _explain_needed_check(cloud, node, other, is_by_servers=is_by_servers)
     return make_finding(other.name, facts, uuids, replacement, reason)
 
 
@@ -232,10 +232,10 @@ def _find_servers_of_root(cloud: Cloud, root: ProviderState) -> Iterator[Server]
             yield server
 
 
-def _explain_no_replacement(
+def _explain_needed_check(
     cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool
 ) -> str:
-    """Return why the operator has to check a replacement of a provider first; empty if not so.
+    """Return why the operator has to check first whether a node replaces a root; empty if not so.
 
     :param is_by_servers: whether its servers, not its name, show that it is of the node
     :param node: the compute node that would take its place
