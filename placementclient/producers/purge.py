@@ -33,7 +33,7 @@ _LEFT = (
 _LISTS = {'servers': 'GET /servers/detail?all_tenants=1', 'migrations': 'GET /os-migrations'}
 _WAIT = 'Wait for the migrations, or confirm or revert them: openstack server migration list'
 _GONE = 'For consumers that you know to be gone, purge with --gone UUID'
-_FORCE = 'As a last resort, purge the host with all its allocations: --force'
+_FORCE = 'As a last resort, with no migration under way, free all its allocations: --force'
 
 
 def list_ways_to_empty(host: str) -> tuple[str, str]:

@@ -288,11 +288,12 @@ def describe_unknown_states(cloud: DrainCloud, moves: Sequence[ServerMove]) -> I
         )
 
 
-def advise_copying_commands(moves: Iterable[ServerMove]) -> Iterator[str]:
+def advise_copying_commands(moves: Sequence[ServerMove]) -> Iterator[str]:
     """Yield how to print the commands of moves alone; wave by wave, if there are several."""
-    if max((move.wave for move in moves), default=1) == 1:
+    waves = max((move.wave for move in moves), default=0)
+    if waves == 1:
         yield 'To copy the commands, add: -f value -c command'
-    else:
+    elif waves:
         # A terminal of 80 columns does not break it.
         yield "To copy wave 1, add: -f value -c wave -c command | sed -n 's/^1 //p'"
         yield 'Begin the next wave when all moves of the one before are over'

@@ -174,7 +174,7 @@ def test_a_refused_purge_prints_its_refusals_on_a_terminal(
     result = placement(f'{PURGE} {options} --yes')
     named = SERVER.uuid in result.stdout and f'{EVACUATED.uuid} (web1): refused' in result.stdout
     assert (result.status, named) == (1, True), result
-    assert 'purge the host with all its allocations: --force' in result.stderr
+    assert 'free all its allocations: --force' in result.stderr
 
 
 @pytest.mark.parametrize('is_live', [False, True])
@@ -250,7 +250,7 @@ def test_a_refused_purge_lists_no_change_and_says_who_is_needed(client, placemen
         'compute0\n'
         '  3. If it is dead, evacuate each of them: openstack server evacuate SERVER\n'
         '  4. For consumers that you know to be gone, purge with --gone UUID\n'
-        '  5. As a last resort, purge the host with all its allocations: --force\n',
+        '  5. As a last resort, with no migration under way, free all its allocations: --force\n',
     )
 
 

@@ -148,6 +148,7 @@ def test_a_drain_on_a_terminal_says_how_to_copy_its_commands(plan, monkeypatch):
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     assert hint in plan(consumers).stderr
     assert hint not in plan(consumers, '-f value -c command').stderr
+    assert hint not in plan([]).stderr
     waves = plan(consumers, '--per-host 1').stderr
     first = "To copy wave 1, add: -f value -c wave -c command | sed -n 's/^1 //p'\nBegin the next "
     assert (hint in waves, first in waves) == (False, True)
