@@ -82,7 +82,8 @@ def test_plan_refuses_undecided_consumers_with_a_file_to_fill_in(placement, clou
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     new = 'allocation set 11111111-1111-4111-8111-111111111111 --project-id p --user-id u'
     assert placement(f'resource provider {new} --allocation rp=compute1,VGPU=1').status == 0
-    again = f'{PREFIX} plan --spec plan.json -o plan-2.json'
+    assert placement('resource provider trait add compute1 HW_NIC_SRIOV').status == 0
+    again = f'{PREFIX} plan --with-trait HW_NIC_SRIOV --spec plan.json -o plan-2.json'
     result = placement(f'{again} --write-assignments rest.csv')
     steps = f'{again} --assignments rest.csv --assignments gpu-map.csv'
     assert result.stderr.endswith(f'  2. Plan again: placement {steps}\n'), result

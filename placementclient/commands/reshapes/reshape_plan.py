@@ -202,7 +202,7 @@ class PlanReshape(base.ShowOne):
         path = self.args.write_assignments
         disk.write_text(path, assignments.format_skeleton(undecided.rows))
         self.log.warning(f'wrote {path}: {format_count(len(undecided.rows), "row")}')
-        typed = [re.sub('^--w[a-z-]*', '--assignments', w) for w in vars(self._parser)['typed']]
+        typed = [re.sub('^--wr[a-z-]*', '--assignments', w) for w in vars(self._parser)['typed']]
         for file in dict.fromkeys(row.path for row in rows):
             if file and file not in (*spec.assignments, *self.args.assignments):
                 typed += ['--assignments', file]
