@@ -345,8 +345,8 @@ class Merge:
         """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
-            has_parent = state.provider.parent_provider_uuid not in missing
-            if not has_parent and not self._is_provider_as_live(uuid):
+            is_stranded = state.provider.parent_provider_uuid in missing
+            if is_stranded and not self._is_provider_as_live(uuid):
                 self._refuse_provider(state, f'{state.name}: its parent is not created')
         for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():

@@ -301,7 +301,7 @@ class PlacementCommand(command.Command):
 
     @property
     def prints_hints(self) -> bool:
-        """Whether stderr has hints after a success: in ``openstack`` only on a terminal.
+        """True if stderr has hints after a success: in ``openstack`` only on a terminal.
 
         Scripts for osc-placement may take any text on stderr for a failure.
         """

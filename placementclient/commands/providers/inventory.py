@@ -164,7 +164,7 @@ def _log_effects(
         return
     used: Mapping[str, int] = {}
     if any(after[name].capacity < before[name].capacity for name in before.keys() & after):
-        # The change is made, and a second error would hide it.
+        # Without them the hints are fewer; an error would hide a change that is made.
         with contextlib.suppress(errors.PlacementError):
             used = api.usage.show_provider(command.client, command.provider_uuid).value
     for sentence in describe_effects(before, after, requested, used):
@@ -344,7 +344,7 @@ class ReplaceInventories(ChangeCommand):
                     )
                 if not (faults or self.args.aggregate):
                     after = {name: Inventory(0).with_fields(desired[name]) for name in desired}
-                    self._log_planned_rows(current.value, after)
+                    self._log_planned_parts(current.value, after)
                     _log_effects(self, current.value, after, fields)
                 return desired
             generation = self.args.generation
@@ -357,7 +357,7 @@ class ReplaceInventories(ChangeCommand):
 
         return attempts.retry_conflicts(self.client, read_and_write, self.args.generation)
 
-    def _log_planned_rows(self, before: Inventories, after: Inventories) -> None:
+    def _log_planned_parts(self, before: Inventories, after: Inventories) -> None:
         """Log the fields of ``<provider>`` that would change, before and after."""
         from placementclient.changes.summary import list_change_rows
         from placementclient.model.snapshots import ProviderState, Snapshot

@@ -87,10 +87,9 @@ def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
                 cloud.get_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
             }
             reason = _ELSEWHERE.format(server.host_names[0])
-            homes = cloud.find_host_roots(server.host_names)
-            if len(homes) == 1 and [*holds] == [cloud.get_name(root)]:
-                reason += f' {server.uuid} --from {cloud.get_name(root)} --to '
-                reason += cloud.get_name(*homes)
+            homes, holder = cloud.find_host_roots(server.host_names), cloud.get_name(root)
+            if len(homes) == 1 and [*holds] == [holder]:
+                reason += f' {server.uuid} --from {holder} --to {cloud.get_name(homes[0])}'
             yield _make_server_finding(
                 cloud, server, {'holds': holds}, reason=reason, other_root=root
             )
